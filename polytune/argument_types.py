@@ -9,7 +9,7 @@ from polytune.defects import defects_named
 from polytune.errors import DefectError, UnsupportedSourceError
 from polytune.signature import ArgumentType, Signature
 
-__all__ = ["types_of_source"]
+__all__ = ["note_guesses", "types_of_source"]
 
 
 def types_of_source(
@@ -18,7 +18,7 @@ def types_of_source(
     """The types of a function's arguments, as far as its source gives them.
 
     Annotations decide.  Of an argument without one the types are tried that its use suggests, and the first count with
-    which the function can be compiled; the likeliest where there are none.
+    which the function can be compiled; where there are none, those with which least stands in the way.
 
     Args:
         function: the function.
@@ -37,20 +37,44 @@ def types_of_source(
     )
     guesses = list(dict.fromkeys(completed))
     if len(guesses) > 1:
+        fewest: tuple[int, Signature] | None = None
         for guess in guesses:
-            if _is_accepted(function, guess, strict=strict):
-                return guess
+            obstacles = _obstacles(function, guess, strict=strict)
+            if fewest is None or obstacles < fewest[0]:
+                fewest = obstacles, guess
+            if not obstacles:
+                break
+        assert fewest is not None
+        return fewest[1]
     return guesses[0]
 
 
-def _is_accepted(function: FunctionType, signature: Signature, *, strict: bool) -> bool:
-    """Return whether a function can be compiled for arguments of some types."""
+def _obstacles(function: FunctionType, signature: Signature, *, strict: bool) -> int:
+    """Return how much stands in the way of compiling a function for arguments of some types."""
     from polytune.pipeline import Stages
 
     try:
         with defects_named(function):
             stages = Stages(function, signature, strict)
             _ = stages.scop, stages.bounds, stages.unassigned
-    except (UnsupportedSourceError, DefectError):
-        return False
-    return True
+    except UnsupportedSourceError as error:
+        return len(error.obstacles)
+    except DefectError:
+        return 1
+    return 0
+
+
+def note_guesses(error: UnsupportedSourceError, function: FunctionType, types: Signature) -> None:
+    """Have a refusal say of which types it speaks, where nothing but the source has said which they are.
+
+    Args:
+        error: the refusal.
+        function: what is refused.
+        types: those of its arguments.
+    """
+    guessed = [f"{name}: {kind}" for name, kind in types.arguments if name not in function.__annotations__]
+    if guessed:
+        error.add_note(
+            f"The types are guesses: {', '.join(guessed)}. Annotate arguments that are of others, as in "
+            f'{types.arguments[0][0]}: "float64[:, ::1]"'
+        )

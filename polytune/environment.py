@@ -197,6 +197,13 @@ CUDA_ROOT = EnvironmentVariable("CUDA_ROOT", "a folder", "not set", "the same", 
 PROCESSOR_IDENTIFIER = EnvironmentVariable(
     "PROCESSOR_IDENTIFIER", "set by Windows", "not set", "the processor's name, for what is measured on it"
 )
+JPY_PARENT_PID = EnvironmentVariable(
+    "JPY_PARENT_PID",
+    "set by Jupyter",
+    "not set",
+    "that a command runs in a cell of a notebook (`!polytune ...`), where progress is lines, as in a log",
+    "command-line.md",
+)
 
 VARIABLES = tuple(value for value in dict(globals()).values() if isinstance(value, EnvironmentVariable))
 """All of them, in the order of the page."""

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from polytune import notebook
-from polytune.argument_types import types_of_source
+from polytune.argument_types import note_guesses, types_of_source
 from polytune.compiler import compiler_stages, written_module
 from polytune.defects import defects_named
 from polytune.errors import (
@@ -41,8 +42,9 @@ from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.machine import machine, vector_registers
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.threads import current_threads
-from polytune.signature import Signature
-from polytune.surroundings import Surroundings, surroundings_of
+from polytune.signature import Signature, Structure
+from polytune.structures import functions_of, has_structure, misplaced, taken_apart
+from polytune.surroundings import Surroundings, surroundings_of, surroundings_of_value
 from polytune.tracebacks import shows_frames_of_callers, warn_caller
 from polytune.tuner import Budget, OnlineTuner, Search, Space
 from polytune.tuner.budget import seconds_text
@@ -101,6 +103,8 @@ class Kernel(CallableKernel, Generic[P, R]):
         self._types_of_source: Signature | None = None
         self._shard_modules: dict[str, ShardedKernel] = {}
         self._stretched_extents: dict[Signature, StretchedExtents] = {}
+        self._functions: dict[Any, Callable[..., Any]] = {}
+        self._outside_functions: dict[Callable[..., Any], Surroundings] = {}
         functools.update_wrapper(self, function)
         super().__init__(
             function.__name__,
@@ -207,7 +211,12 @@ class Kernel(CallableKernel, Generic[P, R]):
         """
         with defects_named(self.__wrapped__), collector_paused():
             stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
-            return written_module(stages if target is None else replace(stages, target=target))
+            try:
+                return written_module(stages if target is None else replace(stages, target=target))
+            except UnsupportedSourceError as error:
+                if signature is None:
+                    note_guesses(error, self.__wrapped__, stages.signature)
+                raise
 
     def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
         """Make a call that goes the long way, or the tasks of one with arrays of Dask."""
@@ -354,6 +363,29 @@ class Kernel(CallableKernel, Generic[P, R]):
         with defects_named(self.__wrapped__):
             return example_arguments(self.stages(signature), sizes, rng)
 
+    def _taken_apart(
+        self, values: tuple[Any, ...]
+    ) -> tuple[tuple[str, ...], tuple[Any, ...], tuple[tuple[str, Structure], ...]]:
+        if not has_structure(values):
+            return self._names, values, ()
+        code = self.__wrapped__.__code__
+        taken = (*code.co_varnames, *code.co_names, *code.co_freevars, *code.co_cellvars)
+        found = taken_apart(self._names, values, taken, self._known_function)
+        return found.names, found.values, found.structure
+
+    def _known_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that was an argument before and does the same: one that is defined anew for each call is one
+        function."""
+        if not isinstance(function, FunctionType):
+            return function
+        try:
+            cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
+            key = function.__code__, id(function.__globals__), tuple((type(value), value) for value in cells)
+            with self._lock:
+                return self._functions.setdefault((*key, function.__defaults__), function)
+        except (TypeError, ValueError):  # an array, or a variable without a value
+            return function
+
     def _with_source(self, error: ArgumentError, values: tuple[Any, ...]) -> ArgumentError:
         """The refusal of a call's types, and that of the source, if it is refused too: both obstacles at once."""
         try:
@@ -368,7 +400,8 @@ class Kernel(CallableKernel, Generic[P, R]):
 
     def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
         """The types with those extents of 1 that NumPy stretches to others of the call, which is other code."""
-        shapes = {name: np.shape(value) for name, value in zip(self._names, values, strict=True)}
+        names = (name for name, _ in signature.arguments)
+        shapes = {name: np.shape(value) for name, value in zip(names, values, strict=True)}
         return with_ones(signature, shapes, self._stretched)
 
     def _stretched(self, signature: Signature) -> StretchedExtents:
@@ -377,34 +410,48 @@ class Kernel(CallableKernel, Generic[P, R]):
             found = self._stretched_extents.get(signature)
             if found is None:
                 try:
-                    found = stretched_extents(self.__wrapped__, signature, self._described())
+                    found = stretched_extents(self.__wrapped__, signature, self._described(signature))
                 except (UnsupportedSourceError, ImportError):
                     return ()  # what is wrong is told where the kernel is compiled
                 self._stretched_extents[signature] = found
             return found
 
-    def _described(self) -> tuple[str, str]:
-        """The kernel and what it uses from outside, as text."""
+    def _described(self, signature: Signature | None = None) -> tuple[str, ...]:
+        """The kernel and what it uses from outside, and the functions among the arguments of a call, as text."""
         if self._outside is None:
             self._surroundings = surroundings_of(self.__wrapped__)
             self._outside = self._surroundings.values
-        return self._text, self._surroundings.text
+        passed: list[str] = []
+        for name, function in functions_of(signature) if signature is not None else ():
+            if function not in self._outside_functions:
+                self._outside_functions[function] = around = surroundings_of_value(name, function)
+                self._outside.add_all(around.values)
+            passed.append(f"{name}: {self._outside_functions[function].text}")
+        return (self._text, self._surroundings.text, *passed)
+
+    def _source_functions(self, signature: Signature) -> list[FunctionType]:
+        """The kernel's function and all that it calls, those among the arguments of a call included."""
+        passed = [self._outside_functions[function].functions for _, function in functions_of(signature)]
+        return list(dict.fromkeys(chain(self._surroundings.functions, *passed)))
 
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
         """The module for a signature: from the disk cache, else compiled."""
         with defects_named(self.__wrapped__):
             while True:
-                described = self._described()
+                described = self._described(signature)
                 with_devices = bool(devices())
                 options = f"strict={self.is_strict} devices={with_devices} vectors={vector_registers()}"
                 identity = key_of("kernel", *described, str(signature), options, compiler_digest())
                 module = module_cache().load(identity)
-                forms = [NormalForm(function, k) for k, function in enumerate(self._surroundings.functions)]
+                forms = [NormalForm(function, k) for k, function in enumerate(self._source_functions(signature))]
                 if module is None:
                     if self.background and machine().cores > 1:
                         background.expect()  # while the source is analysed
                     places = partial(normal_location, forms)
-                    source = self.module_text(signature, devices=with_devices, places=places)
+                    try:
+                        source = self.module_text(signature, devices=with_devices, places=places)
+                    except UnsupportedSourceError as refusal:
+                        raise misplaced(signature, refusal) or refusal from None
                     if self._outside is not None and self._outside.changed():  # while it was compiled
                         self._outside = None
                         continue
@@ -426,7 +473,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         return self._name_in_history(signature or self.stages().signature)
 
     def _name_in_history(self, signature: Signature) -> str:
-        parts = (self._text, self._surroundings.text, str(signature), str(self.is_strict))
+        parts = (*self._described(signature), str(signature), str(self.is_strict))
         return f"{self.__name__} {hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:16]}"
 
     @functools.cached_property
@@ -440,6 +487,11 @@ class Kernel(CallableKernel, Generic[P, R]):
             now = surroundings_of(self.__wrapped__)
             is_same = now.text == self._surroundings.text
             self._surroundings, self._outside = now, now.values
+            around, self._outside_functions = self._outside_functions, {}
+            for function, before in around.items():
+                self._outside_functions[function] = again = surroundings_of_value("", function)
+                self._outside.add_all(again.values)
+                is_same = is_same and again.text == before.text
             if is_same:
                 return
             self._stretched_extents.clear()

@@ -6,8 +6,9 @@ Shared by compile time and run time, so it imports neither isl nor Numba.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import field, replace
+from typing import Any
 
 from polytune.records import dataclass
 
@@ -70,15 +71,74 @@ ArgumentType = ArrayType | ScalarType
 
 
 @dataclass(frozen=True)
+class Leaf:
+    """An argument, or an item of one, that is a number or an array.
+
+    Attributes:
+        name: what it is called among the arguments of the generated module.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Items:
+    """A tuple that is an argument, or an item of one.
+
+    Attributes:
+        items: what stands in it.
+        fields: the names of a named tuple's items; empty where it is a plain tuple.
+    """
+
+    items: tuple[Structure, ...]
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """None, a text or a function that is an argument, or an item of one: a constant, for which code is made."""
+
+    value: Any
+
+
+Structure = Leaf | Items | Fixed
+
+
+def structure_text(structure: Structure, types: Mapping[str, ArgumentType]) -> str:
+    """A structure as text for people: ``(float64[:], float64[:])``, ``None``, ``distance()``.
+
+    Args:
+        structure: the structure of an argument.
+        types: those of its parts, by their names.
+    """
+    match structure:
+        case Leaf(name):
+            return str(types[name])
+        case Items(items, fields):
+            texts = [structure_text(item, types) for item in items]
+            if fields:
+                texts = [f"{field}={text}" for field, text in zip(fields, texts, strict=True)]
+            return f"({', '.join(texts)}{',' if len(items) == 1 else ''})"
+        case Fixed(value):
+            return f"{value.__name__}()" if callable(value) else repr(value).replace('"', "\\x22")
+
+
+@dataclass(frozen=True)
 class Signature:
-    """The types of all arguments of a kernel, in order, by name."""
+    """The types of all arguments of a kernel, in order, by name.
+
+    Attributes:
+        arguments: numbers and arrays, those that stand in tuples among them.
+        structure: what each argument of the function is, where one is neither number nor array; else empty.
+    """
 
     arguments: tuple[tuple[str, ArgumentType], ...]
+    structure: tuple[tuple[str, Structure], ...] = ()
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Every call of a kernel looks its signature up.
-        object.__setattr__(self, "_hash", hash(self.arguments))
+        object.__setattr__(self, "_hash", hash((self.arguments, self.structure)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -94,9 +154,12 @@ class Signature:
                 more = (dimension for dimension in range(kind.ndim) if (name, dimension) in ones)
                 kind = replace(kind, ones=tuple(sorted({*kind.ones, *more})))
             arguments.append((name, kind))
-        return Signature(tuple(arguments))
+        return Signature(tuple(arguments), self.structure)
 
     def __str__(self) -> str:
+        if self.structure:
+            types = dict(self.arguments)
+            return ", ".join(f"{name}: {structure_text(part, types)}" for name, part in self.structure)
         return ", ".join(f"{name}: {kind}" for name, kind in self.arguments)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import dis
 from dataclasses import field
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType, NoneType
 from typing import Any
 
 import numpy as np
@@ -55,14 +55,18 @@ class Surroundings:
         """Describe a value, and its attributes of these names."""
         inner = getattr(value, "__wrapped__", value)
         if isinstance(inner, FunctionType):
-            defaults = [each if isinstance(each, NUMBERS) else type(each) for each in inner.__defaults__ or ()]
+            given = [*(inner.__defaults__ or ()), *(inner.__kwdefaults__ or {}).values()]
+            defaults = [each if isinstance(each, NUMBERS) else type(each) for each in given]
             self.parts.append(f"{name} {defaults}: {normal_text(inner)}")
+            for position, each in enumerate(given):
+                if not isinstance(each, NUMBERS):
+                    self._describe(f"{name} default {position}", each, _loaded(inner)[1])
             self.add(inner)
         elif isinstance(value, ModuleType):
             self.parts.append(f"{name} is module {value.__name__}")
             if value.__name__.partition(".")[0] not in ("math", "numpy"):
                 self._describe_members(name, value, attributes)
-        elif isinstance(value, NUMBERS):
+        elif isinstance(value, (*NUMBERS, str, NoneType)):
             self.parts.append(f"{name} = {value!r}")
         elif _is_collection(value):
             self.parts.append(f"{name} holds {contents_of(value)}")
@@ -93,13 +97,29 @@ def _is_collection(value: Any) -> bool:
         return value.size <= _MOST_ELEMENTS
     if not isinstance(value, list | tuple) or len(value) > _MOST_ELEMENTS:
         return False
-    return all(isinstance(item, NUMBERS) or _is_collection(item) for item in value)
+    return all(isinstance(item, (*NUMBERS, str, NoneType)) or _is_collection(item) for item in value)
 
 
 def surroundings_of(function: FunctionType) -> Surroundings:
     """Return what a function's meaning depends on outside of its source."""
     found = Surroundings()
     found.add(function)
+    return found
+
+
+def surroundings_of_value(name: str, value: Any) -> Surroundings:
+    """Return what the meaning of a function that is an argument depends on: its source, and what is outside of that.
+
+    Args:
+        name: what it is called.
+        value: the function, or one of a library.
+    """
+    found = Surroundings()
+    inner = getattr(value, "__wrapped__", value)
+    if isinstance(inner, FunctionType):
+        found._describe(name, inner, [])
+    else:
+        found.parts.append(f"{name} is {value!r} of {getattr(value, '__module__', None)}")
     return found
 
 

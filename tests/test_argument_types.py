@@ -1,7 +1,5 @@
 """The types that kernels are built for where nothing says which: the first guesses with which they can be compiled."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,7 @@ def periodic(h, dt, g=9.81):
     return h - dt * g * slope
 
 
-def half(A: float32[:, ::1], x):  # noqa: F821
+def half(A: "float32[:, ::1]", x):  # noqa: F821
     for i in range(A.shape[0]):
         A[i, 0] = x[i]
 
@@ -39,6 +37,9 @@ def test_annotations_and_given_types_decide() -> None:
     assert str(types_of_source(periodic, {"h": parse_type("float32[:, :]")})).startswith("h: float32[:, :], dt: float")
 
 
-def test_what_no_guess_makes_right_is_refused_as_what_is_likeliest() -> None:
-    with pytest.raises(UnsupportedSourceError, match="print"):
-        _ = polytune.kernel(refused).stages().source
+def test_what_no_guess_makes_right_is_refused_with_the_guess_that_it_is_refused_for() -> None:
+    with pytest.raises(UnsupportedSourceError, match="print") as refusal:
+        polytune.kernel(refused).module_text(devices=False)
+    assert len(refusal.value.obstacles) == 1
+    (note,) = refusal.value.__notes__
+    assert note.startswith("The types are guesses: h: float64[:, ::1], dt: float. Annotate")

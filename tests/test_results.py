@@ -38,8 +38,8 @@ def same(found: Any, wanted: Any) -> None:
     elif isinstance(wanted, np.ndarray):
         assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
         np.testing.assert_allclose(found, wanted, rtol=1e-6 if found.dtype == np.float32 else 1e-12)
-    elif wanted is None:
-        assert found is None
+    elif wanted is None or isinstance(wanted, str):
+        assert found == wanted
     else:
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
 

@@ -101,7 +101,8 @@ def _worker(port: int, folder: str) -> None:
 def _client(port: int, folder: str, trials: int) -> None:
     from benchmarks.scale.kernels import product, shift
     from polytune.campaigns.pools import pool_of
-    from polytune.campaigns.running import Running, Settings
+    from polytune.campaigns.running import Running
+    from polytune.campaigns.search import Settings
     from polytune.campaigns.work import Shapes, work_of
     from polytune.errors import CampaignError
 

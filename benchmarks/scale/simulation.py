@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 from polytune.campaigns.pools import Pending, Place
-from polytune.campaigns.running import Running, Settings
+from polytune.campaigns.running import Running
+from polytune.campaigns.search import Settings
 from polytune.campaigns.work import CampaignWork
 from polytune.campaigns.worker import Failure, TimedRuns
 from polytune.history import HistoryStore
@@ -32,7 +33,7 @@ from polytune.lab.application import Application
 from polytune.lab.loading import EXAMPLE, examples, load
 from polytune.lab.recording import RecordedSpace
 from polytune.records import dataclass
-from polytune.runtime.calls import TuningProblem
+from polytune.runtime.tuning_problem import TuningProblem
 from polytune.tuner import Key
 from polytune.version import __version__
 

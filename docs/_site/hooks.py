@@ -57,6 +57,7 @@ NOTEBOOKS = {
 }
 """Pages that are made of notebooks, with what they have printed."""
 
+_SHOWN = 'text title="Output"'
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
@@ -125,13 +126,13 @@ def notebook_text(notebook: Mapping[str, Any], name: str) -> str:
 def _shown(output: Mapping[str, Any]) -> str:
     """What a cell has shown, as text or as a table; empty where that is nothing."""
     if output["output_type"] == "error":
-        return _fenced("text", _COLOURS.sub("", "\n".join(output["traceback"])))
+        return _fenced(_SHOWN, _COLOURS.sub("", "\n".join(output["traceback"])))
     data = output.get("data", {})
     page = "".join(data.get("text/html", ""))
     if page and not page.startswith("<pre"):
         return f"<div>{page}</div>"
     text = "".join(output.get("text", "") or data.get("text/plain", "")).rstrip()
-    return _fenced("text", text) if text else ""
+    return _fenced(_SHOWN, text) if text else ""
 
 
 def _fenced(language: str, text: str) -> str:

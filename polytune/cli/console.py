@@ -12,8 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-results = Console()
-progress = Console(stderr=True)
+from polytune.environment import JPY_PARENT_PID
+
+_IS_TERMINAL = False if JPY_PARENT_PID.is_set else None
+"""A cell of a notebook seems to be a terminal, and keeps every state of a line that changes."""
+
+results = Console(force_terminal=_IS_TERMINAL)
+progress = Console(stderr=True, force_terminal=_IS_TERMINAL)
 """Its live lines show on a terminal only, so a log or a pipe holds no half-drawn ones."""
 
 
@@ -34,7 +39,12 @@ def print_table(table: Table) -> None:
     for column in table.columns:
         column.overflow = "fold"
         column.no_wrap = column.no_wrap and not is_tight
-    console.print(table)
+    if results.is_terminal:
+        console.print(table)
+    else:
+        with console.capture() as captured:
+            console.print(table)
+        print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def _unwrapped(table: Table) -> Iterator[Any]:

@@ -97,7 +97,7 @@ def _sentence(error: Exception) -> str:
     """Return what to tell a person of an error; anything but polytune's own, the operating system's and a lack of
     memory is a defect."""
     if isinstance(error, PolytuneError):
-        return str(error)
+        return "\n\n".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, MemoryError):
         return f"there is not enough memory: {error}" if str(error) else "there is not enough memory"
     if isinstance(error, OSError) and error.strerror:

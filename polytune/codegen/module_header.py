@@ -10,6 +10,7 @@ from polytune.codegen.source_writer import SourceWriter
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Binary, Call, LibraryCall, Power, walk
 from polytune.frontend.generated_names import generated
+from polytune.frontend.results import raised_errors
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.frontend.unassigned import UnassignedRead
 from polytune.signature import COMPLEX_TYPES
@@ -77,6 +78,12 @@ def _of_library(scop: Scop, namespace: Namespace) -> str:
     return f"from polytune.runtime.library import {names}\n" if calls_library(scop) else ""
 
 
+def _of_errors(scop: Scop, namespace: Namespace) -> str:
+    """The import of what raises exceptions."""
+    names = _imported(namespace, "raised")
+    return f"from polytune.runtime.raising import {names}\n" if raised_errors(scop.result) else ""
+
+
 def _of_index_checks(scop: Scop, namespace: Namespace) -> str:
     """The import of what tests index arrays."""
     return f"from polytune.runtime.subscripts import {_imported(namespace, 'require_range')}\n" if scop.checks else ""
@@ -111,6 +118,7 @@ def header_text(
         "from polytune.runtime.partitioned.description import DeviceCode, Part, Partitioned\n" if partitioned else ""
     )
     teams = _of_versions(programs, namespace)
+    of_checks = _of_errors(scop, namespace) + _of_index_checks(scop, namespace)
     views = _imported(namespace, "keep_alive", "one_by_one", "view")
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
@@ -127,7 +135,7 @@ from polytune.runtime.arithmetic import {_imported(namespace, *_arithmetic(scop)
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported(namespace, "attach", "integer", "number")}
 {_of_library(scop, namespace)}{_of_local_arrays(scop, namespace)}from polytune.runtime.memory import {views}
-{parts}{_of_index_checks(scop, namespace)}{teams}from polytune.runtime.threads import current_threads
+{parts}{of_checks}{teams}from polytune.runtime.threads import current_threads
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space

@@ -40,7 +40,16 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.functions import NUMPY_NAMES
 from polytune.frontend.generated_names import MARK
-from polytune.frontend.results import Result, ReturnedArray, ReturnedChoice, ReturnedNothing, ReturnedTuple
+from polytune.frontend.results import (
+    Result,
+    ReturnedArray,
+    ReturnedAxis,
+    ReturnedChoice,
+    ReturnedError,
+    ReturnedNothing,
+    ReturnedPart,
+    ReturnedTuple,
+)
 from polytune.signature import COMPLEX_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
 
 ElementText = Callable[[Any], str]
@@ -238,6 +247,8 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
     match result:
         case ReturnedArray(name):
             return array(name)
+        case ReturnedPart(name, axes):
+            return f"{array(name)}[{', '.join(_axis_text(axis, value) for axis in axes)}]"
         case ReturnedTuple(items):
             inner = ", ".join(result_text(item, value, array) for item in items)
             return f"({inner},)" if len(items) == 1 else f"({inner})"
@@ -247,4 +258,16 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
             return f"({yes} if {value(condition)} else {no})"
         case ReturnedNothing():
             return "None"
+        case ReturnedError(text):
+            literals = text.replace(MARK, "\\x24")  # it stands in literals of text alone
+            return f"{MARK}raised({literals})"
     return value(result)
+
+
+def _axis_text(axis: ReturnedAxis, value: Callable[[Expression], str]) -> str:
+    """The subscript of an axis of which a part is returned."""
+    start = value(axis.start)
+    if axis.size is None:
+        return start
+    size = value(axis.size)
+    return f"{start}:{start} + {size}" if axis.step == 1 else f"{start}:{start} + {axis.step} * {size}:{axis.step}"

@@ -15,6 +15,7 @@ from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import bound_array, whole
 from polytune.frontend.bindings import meaning_of
 from polytune.frontend.expressions import (
+    condition,
     evaluate,
     inlined_call,
     read,
@@ -31,6 +32,7 @@ from polytune.frontend.frame import (
     ViewBinding,
 )
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.objects import known_object
 from polytune.frontend.operators import combined, operator_symbol
 from polytune.frontend.promotion import Value, kind_of
 from polytune.frontend.stored_scalars import keep, reads_memory
@@ -48,6 +50,11 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
         targets: what is assigned to, in this order; one or more.
         value: the right side.
     """
+    if isinstance(value, ast.IfExp) and not any(isinstance(part, ast.Call) for part in ast.walk(value.test)):
+        test = condition(frame, value.test).constant
+        if test is not None:
+            assign_targets(frame, node, targets, value.body if test else value.orelse)
+            return
     shape = read_shape(frame, value)
     if len(targets) == 1 and isinstance(targets[0], ast.Tuple | ast.List):
         assign_tuple(frame, node, targets[0], value, shape)
@@ -103,12 +110,16 @@ def _bind(frame: Frame, node: ast.stmt, target: ast.Name, value: ast.expr, shape
         binding = ArrayBinding(array)
     elif isinstance(value, ast.Tuple | ast.List):
         binding = meaning_of(frame, value)
+    elif (known := known_object(frame, value)) is not None:
+        binding = ObjectBinding(known.value)
     else:
         named = lookup(frame, value) if isinstance(value, ast.Name) else None
         if isinstance(named, TupleBinding):
             binding = named
         else:
-            thing = outside_object(frame, value) if isinstance(value, ast.Name | ast.Attribute) else None
+            is_type = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "type"
+            is_thing = is_type or isinstance(value, ast.Name | ast.Attribute)
+            thing = outside_object(frame, value) if is_thing else None
             if thing is None or not callable(thing):
                 return False
             binding = ObjectBinding(thing)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.values import ArrayValue
-from polytune.frontend.expressions import evaluate, inlined_call, item_of, read_shape, unstarred
+from polytune.frontend.expressions import condition, evaluate, inlined_call, item_of, read_shape, unstarred
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -21,6 +21,7 @@ from polytune.frontend.frame import (
     ViewBinding,
 )
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.objects import known_object
 from polytune.frontend.promotion import Value
 from polytune.frontend.source import NestedFunction
 
@@ -42,9 +43,16 @@ def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
             return binding
         if isinstance(binding, ObjectBinding) and isinstance(binding.value, NestedFunction):
             return binding
+    known = known_object(frame, node)
+    if known is not None:
+        return ObjectBinding(known.value)
+    if isinstance(node, ast.IfExp) and not any(isinstance(part, ast.Call) for part in ast.walk(node.test)):
+        test = condition(frame, node.test).constant
+        if test is not None:
+            return meaning_of(frame, node.body if test else node.orelse, alone=alone)
     if isinstance(node, ast.Tuple | ast.List):
         return TupleBinding(tuple(meaning_of(frame, element) for element in unstarred(frame, node.elts)))
-    item = item_of(frame, node) if isinstance(node, ast.Subscript) else None
+    item = item_of(frame, node) if isinstance(node, ast.Subscript | ast.Attribute) else None
     if item is not None:
         return item
     shape = read_shape(frame, node)
@@ -79,8 +87,8 @@ def map_values(meaning: Meaning, change: Callable[[Value], Value]) -> Meaning:
     match meaning:
         case ValueBinding(value):
             return ValueBinding(change(value))
-        case TupleBinding(items):
-            return TupleBinding(tuple(map_values(item, change) for item in items))
+        case TupleBinding(items, fields):
+            return TupleBinding(tuple(map_values(item, change) for item in items), fields)
         case ShapeBinding(extents):
             return TupleBinding(tuple(ValueBinding(change(extent)) for extent in extents))
     return meaning
@@ -91,6 +99,6 @@ def map_arrays(meaning: Meaning, change: Callable[[ArrayValue], Meaning]) -> Mea
     match meaning:
         case ViewBinding(view):
             return change(view)
-        case TupleBinding(items):
-            return TupleBinding(tuple(map_arrays(item, change) for item in items))
+        case TupleBinding(items, fields):
+            return TupleBinding(tuple(map_arrays(item, change) for item in items), fields)
     return meaning

@@ -24,6 +24,7 @@ from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
     Frame,
+    ObjectBinding,
     ScalarBinding,
     SelectionBinding,
     Stale,
@@ -359,7 +360,7 @@ def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt]) -> Non
         binding = inner.bindings.get(name)
         if inner.unique(name) in inner.kernel.knowledge.unknown:
             inner.bindings[name] = Unknown()
-        elif isinstance(binding, ValueBinding):
+        elif isinstance(binding, ValueBinding | ObjectBinding):
             inner.bindings[name] = Stale()
         elif isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding):
             if _is_replaced_first(name, body):
@@ -383,7 +384,9 @@ def _leave(frame: Frame, inner: Frame, names: Iterable[str]) -> None:
     """Leave a loop: variables in memory stay; values that its body assigned are those of an iteration now unknown."""
     for name in names:
         binding = inner.bindings.get(name)
-        if isinstance(binding, ValueBinding):
+        if isinstance(binding, ValueBinding) or (
+            isinstance(binding, ObjectBinding) and binding != frame.bindings.get(name)
+        ):
             frame.bindings[name] = Stale()
         elif isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding) and binding != frame.bindings.get(name):
             frame.bindings[name] = Stale(array=True)

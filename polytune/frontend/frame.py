@@ -70,9 +70,14 @@ class ShapeBinding:
 
 @dataclass(frozen=True)
 class TupleBinding:
-    """The name is a tuple of numbers, arrays and tuples."""
+    """The name is a tuple of numbers, arrays and tuples.
+
+    Attributes:
+        fields: the names of a named tuple's items; empty where it is a plain tuple.
+    """
 
     items: tuple[Meaning, ...]
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -158,12 +163,14 @@ class Exits:
         sites: by number, what is returned there; None for None.
         slots: the scalars that an inlined function of several sites returns its numbers in.
         copies: how many sites are copies of one in a loop that is written out.
+        errors: by number, the exception that is raised there.
     """
 
     returned: str | None = None
     sites: dict[int, Meaning | None] = field(default_factory=dict)
     slots: list[str] = field(default_factory=list)
     copies: int = 0
+    errors: dict[int, Result] = field(default_factory=dict)
 
 
 Place = tuple[str, int]

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from polytune.frontend.inference import infer_signature
-from polytune.frontend.source import read_source
-from polytune.signature import ArgumentType, ArrayType, ScalarType, Signature
+from polytune.frontend.source import arguments_of, read_source
+from polytune.signature import ArgumentType, ArrayType, Fixed, Leaf, ScalarType, Signature
 
 MOST = 24
 """So many guesses are made."""
@@ -32,7 +32,7 @@ def possible_signatures(function: Any, *, annotated: bool = True) -> list[Signat
     """
     inferred = infer_signature(function, annotated=annotated)
     tree = read_source(function).tree
-    arguments = (*tree.args.posonlyargs, *tree.args.args)
+    arguments = arguments_of(tree)
     open_names = {each.arg for each in arguments if not annotated or each.annotation is None}
     sliced, used, named = _uses_of_arrays(tree)
     kinds = {name: kind for name, kind in inferred.arguments if name in open_names}
@@ -42,7 +42,24 @@ def possible_signatures(function: Any, *, annotated: bool = True) -> list[Signat
     others = (floats & named) - arrays
     found = dict.fromkeys([inferred, *_same_ranks(inferred, arrays), *_same_ranks(inferred, arrays | others)])
     found.update(dict.fromkeys(itertools.islice(_all_ranks(inferred, sorted(arrays)), MOST)))
+    missing = _may_be_none(tree)
+    if missing:
+        found = dict.fromkeys(each for guess in found for each in (_with_none(guess, missing), guess))
     return list(found)[:MOST]
+
+
+def _may_be_none(tree: ast.FunctionDef) -> set[str]:
+    """The arguments whose default is None."""
+    arguments = arguments_of(tree)
+    given = tree.args.defaults
+    pairs = zip(arguments[len(arguments) - len(given) :], given, strict=True)
+    return {each.arg for each, default in pairs if isinstance(default, ast.Constant) and default.value is None}
+
+
+def _with_none(signature: Signature, names: set[str]) -> Signature:
+    """The types of a call that leaves out some arguments, which then are None."""
+    structure = ((name, Fixed(None) if name in names else Leaf(name)) for name, _ in signature.arguments)
+    return Signature(tuple(each for each in signature.arguments if each[0] not in names), tuple(structure))
 
 
 def _same_ranks(inferred: Signature, names: set[str]) -> Iterator[Signature]:

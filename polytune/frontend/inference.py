@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 from types import FunctionType
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import Obstacle, UnsupportedSourceError
-from polytune.frontend.source import Source, inlinable, read_source
+from polytune.frontend.source import Source, arguments_of, inlinable, read_source
 from polytune.records import dataclass
 from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature, parse_type
 
@@ -32,8 +33,9 @@ class _NameUses:
 def infer_signature(function: Any, *, annotated: bool = True) -> Signature:
     """The types of a function's arguments, guessed from its source.
 
-    An annotation decides: a string that ``parse_type`` reads, such as ``"float64[:, ::1]"``, or ``int``, ``float`` or a
-    type of NumPy's such as ``np.float32``.
+    An annotation decides: a string that ``parse_type`` reads, such as ``"float64[:, ::1]"``, without quotes too where
+    annotations are not evaluated, or ``bool``, ``int``, ``float``, ``complex`` or a type of NumPy's such as
+    ``np.float32``.
     Without one, what is subscripted is a C-contiguous float64 array of as many dimensions, or int64 where its elements
     stand in subscripts or bound a loop; what bounds a loop, stands
     in a subscript or is compared with a loop variable is an ``int``; everything else is a ``float``.
@@ -49,7 +51,7 @@ def infer_signature(function: Any, *, annotated: bool = True) -> Signature:
     uses = _uses(source, ())
     types: list[tuple[str, ArgumentType]] = []
     refused: list[Obstacle] = []
-    for argument in (*source.tree.args.posonlyargs, *source.tree.args.args):
+    for argument in arguments_of(source.tree):
         try:
             types.append((argument.arg, _type(source, argument, uses, argument.annotation if annotated else None)))
         except UnsupportedSourceError as error:
@@ -62,12 +64,15 @@ def infer_signature(function: Any, *, annotated: bool = True) -> Signature:
 def _type(source: Source, argument: ast.arg, uses: _NameUses, annotation: ast.expr | None) -> ArgumentType:
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return _named_type(source, annotation, annotation.value)
-    if isinstance(annotation, ast.Name) and annotation.id in ("int", "float"):
+    if isinstance(annotation, ast.Name) and annotation.id in ("bool", "complex", "float", "int"):
         return parse_type(annotation.id)
     if annotation is not None:
         named = _outside(source, annotation)
         if isinstance(named, type) and issubclass(named, np.generic):
             return _named_type(source, annotation, named.__name__)
+        if named is None:
+            with contextlib.suppress(ValueError):  # a type as in a string, where annotations are not evaluated
+                return parse_type(ast.unparse(annotation))
     if argument.arg in uses.ranks:
         return ArrayType("int64" if argument.arg in uses.integer_arrays else "float64", uses.ranks[argument.arg])
     return ScalarType("int64" if argument.arg in uses.integers else "float64")
@@ -94,8 +99,8 @@ def _uses(source: Source, callers: tuple[FunctionType, ...]) -> _NameUses:
         if isinstance(node, ast.Call):
             _note_call(source, node, uses, callers)
     grown = -1
-    while grown != len(uses.integers):
-        grown = len(uses.integers)
+    while grown != len(uses.integers) + len(uses.integer_arrays):
+        grown = len(uses.integers) + len(uses.integer_arrays)
         for node in ast.walk(source.tree):
             _spread_integers(node, uses)
     return uses
@@ -119,6 +124,12 @@ def _note_arrays(node: ast.AST, uses: _NameUses) -> None:
             uses.array(name, len(targets))
         case ast.Attribute(ast.Name(name), "shape" | "dtype" | "ndim") | ast.Call(ast.Name("len"), [ast.Name(name)]):
             uses.array(name, 1)
+        case ast.For(_, ast.Name(name)) | ast.Assign([ast.Tuple() | ast.List()], ast.Name(name)):
+            uses.array(name, 1)
+        case ast.For(_, ast.Call(ast.Name("enumerate" | "zip" | "reversed"), arguments)):
+            for argument in arguments:
+                if isinstance(argument, ast.Name):
+                    uses.array(argument.id, 1)
 
 
 def _is_new_or_rest(item: ast.expr) -> bool:
@@ -132,10 +143,17 @@ def _is_new_or_rest(item: ast.expr) -> bool:
 
 def _note_integers(node: ast.AST, uses: _NameUses) -> None:
     match node:
-        case ast.For(ast.Name(variable), ast.Call(ast.Name("range"), arguments)):
+        case ast.For(
+            ast.Name(variable),
+            ast.Call(ast.Name("range" | "prange") | ast.Attribute(_, "prange")),
+        ):
             uses.integers.add(variable)
+        case ast.Call(ast.Name("range" | "prange") | ast.Attribute(_, "prange"), arguments):
             uses.integers |= set(_bare_names(arguments))
             uses.integer_arrays |= set(_arrays_in(arguments))
+        case ast.BinOp(left, ast.BitAnd() | ast.BitOr() | ast.BitXor() | ast.LShift() | ast.RShift(), right):
+            uses.integers |= set(_bare_names([left, right]))
+            uses.integer_arrays |= set(_arrays_in([left, right]))
         case ast.Subscript(_, subscripts):
             uses.integers |= set(_bare_names([subscripts]))
             uses.integer_arrays |= set(_arrays_in([subscripts]))
@@ -152,12 +170,34 @@ def _note_call(source: Source, node: ast.Call, uses: _NameUses, callers: tuple[F
         return
     callee = read_source(function)
     inner = _uses(callee, (*callers, source.function))
-    names = [argument.arg for argument in (*callee.tree.args.posonlyargs, *callee.tree.args.args)]
+    names = [argument.arg for argument in arguments_of(callee.tree)]
     for name, argument in zip(names, node.args, strict=False):
-        if name in inner.ranks and isinstance(argument, ast.Name):
-            uses.array(argument.id, inner.ranks[name])
+        if name in inner.ranks:
+            for base in _bases(argument):
+                uses.array(base.id, inner.ranks[name] + _subscript_count(argument))
         if name in inner.integers:
             uses.integers |= set(_bare_names([argument]))
+            uses.integer_arrays |= set(_arrays_in([argument]))
+        if name in inner.integer_arrays:
+            uses.integer_arrays |= {part.id for part in _bases(argument) if part.id in uses.ranks}
+
+
+def _bases(node: ast.expr) -> Iterator[ast.Name]:
+    """The name of what an argument is, or is a part of."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Name):
+        yield node
+
+
+def _subscript_count(node: ast.expr) -> int:
+    """Return how many dimensions an argument that is a part of an array has less than the array."""
+    count = 0
+    while isinstance(node, ast.Subscript):
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        count += sum(not isinstance(item, ast.Slice) and not _is_new_or_rest(item) for item in items)
+        node = node.value
+    return count
 
 
 def _outside(source: Source, node: ast.expr) -> Any:
@@ -178,11 +218,35 @@ def _spread_integers(node: ast.AST, uses: _NameUses) -> None:
     match node:
         case ast.Assign([ast.Name(name)], value) if name in uses.integers and name not in uses.ranks:
             uses.integers |= set(_bare_names([value]))
+            uses.integer_arrays |= set(_arrays_in([value]))
+        case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
+            for target, value in zip(targets, values, strict=False):
+                if isinstance(target, ast.Name) and target.id in uses.integers and target.id not in uses.ranks:
+                    uses.integers |= set(_bare_names([value]))
+                    uses.integer_arrays |= set(_arrays_in([value]))
+        case ast.Assign([ast.Name(name)], ast.Name(other)) if name in uses.integer_arrays and other in uses.ranks:
+            uses.integer_arrays.add(other)
+        case ast.For(target, iterated):
+            for name, array in _iterated(target, iterated):
+                if name in uses.integers:
+                    uses.integer_arrays |= {part.id for part in _bases(array)}
         case ast.Compare(left, _, comparators):
             sides = [left, *comparators]
             names = set(_bare_names(sides))
             if names & uses.integers and not any(_is_data(side) for side in sides):
                 uses.integers |= names
+
+
+def _iterated(target: ast.expr, iterated: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """The variables of a loop, each with what its values come from."""
+    match target, iterated:
+        case ast.Tuple([_, inner]), ast.Call(ast.Name("enumerate"), [array, *_]):
+            yield from _iterated(inner, array)
+        case ast.Tuple(targets), ast.Call(ast.Name("zip"), arrays):
+            for inner, array in zip(targets, arrays, strict=False):
+                yield from _iterated(inner, array)
+        case ast.Name(name), ast.Name() | ast.Subscript():
+            yield name, iterated
 
 
 def _is_data(node: ast.expr) -> bool:
@@ -206,6 +270,8 @@ def _arrays_in(nodes: Iterable[ast.expr]) -> Iterator[str]:
                 yield from _arrays_in([operand])
             case ast.Tuple(elements):
                 yield from _arrays_in(elements)
+            case ast.Slice(lower, upper, step):
+                yield from _arrays_in([each for each in (lower, upper, step) if each is not None])
 
 
 def _bare_names(nodes: Iterable[ast.expr]) -> Iterator[str]:
@@ -220,6 +286,8 @@ def _bare_names(nodes: Iterable[ast.expr]) -> Iterator[str]:
                 yield from _bare_names([operand])
             case ast.Tuple(elements):
                 yield from _bare_names(elements)
+            case ast.Slice(lower, upper, step):
+                yield from _bare_names([each for each in (lower, upper, step) if each is not None])
             case ast.IfExp(_, then, otherwise):
                 yield from _bare_names([then, otherwise])
             case ast.Call(ast.Name("min" | "max" | "abs" | "int"), arguments):

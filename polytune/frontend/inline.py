@@ -18,12 +18,15 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import computes_arrays
 from polytune.frontend.bindings import map_values, meaning_of
+from polytune.frontend.constants import constant_array, tuple_of
 from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, walk
 from polytune.frontend.frame import (
+    ArrayBinding,
     Exits,
     Frame,
     Meaning,
+    ObjectBinding,
     ScalarBinding,
     TupleBinding,
     UnknownNameError,
@@ -34,7 +37,6 @@ from polytune.frontend.iteration import is_over_values
 from polytune.frontend.jumps import structured
 from polytune.frontend.opaque import performed
 from polytune.frontend.program import Node
-from polytune.frontend.promotion import Value
 from polytune.frontend.pure import evaluate, is_expression
 from polytune.frontend.returns import result_of_call
 from polytune.frontend.source import NestedFunction, Source, read_source
@@ -143,7 +145,7 @@ def _local_names(callee: Source) -> set[str]:
 
 def _match_arguments(
     frame: Frame, node: ast.Call, called: str, signature: inspect.Signature
-) -> dict[str, ast.expr | Value]:
+) -> dict[str, ast.expr | Meaning]:
     """The arguments of a call by the names of the function's parameters, as Python matches them."""
     for argument in (*node.args, *node.keywords):
         if isinstance(argument, ast.Starred) or (isinstance(argument, ast.keyword) and argument.arg is None):
@@ -162,7 +164,7 @@ def _match_arguments(
             f"it is {called}{signature}, and Python would raise an error here",
             "pass one value for each argument",
         ) from None
-    arguments: dict[str, ast.expr | Value] = {}
+    arguments: dict[str, ast.expr | Meaning] = {}
     for name, parameter in signature.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise frame.source.refusal(
@@ -176,22 +178,20 @@ def _match_arguments(
             continue
         default = parameter.default
         if isinstance(default, np.generic) and default.dtype.name in (*promotion.INTEGERS, *promotion.FLOATS):
-            arguments[name] = promotion.cast(promotion.constant(default.item()), default.dtype.name)
+            number = promotion.cast(promotion.constant(default.item()), default.dtype.name)
+            arguments[name] = ValueBinding(number)
         elif isinstance(default, bool | int | float):
-            arguments[name] = promotion.constant(default)
+            arguments[name] = ValueBinding(promotion.constant(default))
+        elif isinstance(default, np.ndarray):
+            arguments[name] = ArrayBinding(constant_array(frame, node, name, default))
         else:
-            raise frame.source.refusal(
-                node,
-                f"the default value of {name!r} of {called} is used",
-                "only a number can be a default value",
-                f"pass {name!r} explicitly",
-            )
+            arguments[name] = tuple_of(default) or ObjectBinding(default)
     return arguments
 
 
-def _argument(frame: Frame, argument: ast.expr | Value) -> Meaning:
-    """Return what an argument of a call means: an array, a shape, a tuple, a function, or a value."""
-    return ValueBinding(argument) if isinstance(argument, Value) else meaning_of(frame, argument)
+def _argument(frame: Frame, argument: ast.expr | Meaning) -> Meaning:
+    """Return what an argument of a call means: an array, a shape, a tuple, a function, a value, None or text."""
+    return meaning_of(frame, argument) if isinstance(argument, ast.expr) else argument
 
 
 def _refuse_writes(frame: Frame, node: ast.Call, name: str, nodes: Sequence[Node], arrays: set[str]) -> None:

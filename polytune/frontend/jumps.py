@@ -46,6 +46,7 @@ def structured(body: Sequence[ast.stmt], fresh: Fresh, is_over_values: Callable[
         fresh: gives a name that the function does not have, like the one given.
         is_over_values: whether what a loop goes over are values that are seen in the source, so that it is written out.
     """
+    body = [_Raising().visit(copy.deepcopy(each)) if _jumps([each], _RAISING) else each for each in body]
     returns = _jumps(body, ast.Return)
     jumps = (ast.Break, ast.Continue)
     has_else = any(isinstance(node, ast.For | ast.While) and node.orelse for node in nodes_inside(body))
@@ -159,6 +160,7 @@ class _Structurer:
         self.sites += 1
         numbered = ast.copy_location(ast.Return(statement.value), statement)
         numbered.site = self.sites  # type: ignore[attr-defined]
+        numbered.raised = getattr(statement, "raised", None)  # type: ignore[attr-defined]
         made: list[ast.stmt] = [numbered]
         if self.returned is not None:
             made.append(_assignment(self.returned, self.sites, statement))
@@ -222,7 +224,29 @@ def _ends_early(node: ast.For | ast.While) -> bool:
     return own or bool(_jumps(node.body, ast.Return))
 
 
-def _jumps(statements: Sequence[ast.stmt], kind: type[ast.stmt]) -> list[Any]:
+_RAISING = (ast.Raise, ast.Assert)
+
+
+class _Raising(ast.NodeTransformer):
+    """Makes a ``return`` of each ``raise``, marked (``raised``), and one under a condition of each ``assert``."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node  # it is another function's
+
+    def visit_Raise(self, node: ast.Raise) -> ast.Return:
+        made = ast.copy_location(ast.Return(None), node)
+        made.raised = node  # type: ignore[attr-defined]
+        return made
+
+    def visit_Assert(self, node: ast.Assert) -> ast.If:
+        arguments = [] if node.msg is None else [node.msg]
+        error = ast.Call(ast.Name("AssertionError", ast.Load()), arguments, [])
+        raised = self.visit_Raise(_placed(ast.Raise(error), node))
+        test = ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node)
+        return ast.copy_location(ast.If(test, [raised], []), node)
+
+
+def _jumps(statements: Sequence[ast.stmt], kind: type[ast.stmt] | tuple[type[ast.stmt], ...]) -> list[Any]:
     return [node for node in nodes_inside(statements) if isinstance(node, kind)]
 
 

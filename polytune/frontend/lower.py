@@ -20,7 +20,7 @@ from polytune.frontend.jumps import structured
 from polytune.frontend.obstacles import in_source_order, note
 from polytune.frontend.opaque import performed
 from polytune.frontend.parameters import declare_arguments
-from polytune.frontend.preconditions import preconditions, without_tests
+from polytune.frontend.preconditions import preconditions, structure_lines, without_tests
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import ScalarKind, impossible_power, join, unconvertible
 from polytune.frontend.returns import result_of_kernel
@@ -93,7 +93,7 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     except UnsupportedSourceError as error:
         note(kernel, error.obstacles)
         tests = without_tests(source)
-    kernel.preconditions = tests.lines
+    kernel.preconditions = (*structure_lines(source, kernel.signature, tests.lines), *tests.lines)
     frame = Frame(kernel, source, bindings, [], assigned_names(tests.body))
     meaning = meaning_outside(source, {*frame.assigned, *bindings})
     statements = desugared(tests.body, meaning, kernel.fresh)

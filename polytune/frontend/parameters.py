@@ -29,39 +29,55 @@ from polytune.frontend.frame import (
     Binding,
     Frame,
     KernelWalk,
+    Meaning,
+    ObjectBinding,
     ScalarBinding,
+    TupleBinding,
     Unknown,
     ValueBinding,
     assigned_names,
 )
 from polytune.frontend.promotion import ScalarKind, Value
 from polytune.frontend.scop import Array, ArrayRole, Parameter
-from polytune.frontend.source import Source
-from polytune.signature import COMPLEX_TYPES, DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature
+from polytune.frontend.source import Source, arguments_of
+from polytune.signature import (
+    COMPLEX_TYPES,
+    DATA_TYPES,
+    ArgumentType,
+    ArrayType,
+    Fixed,
+    Items,
+    Leaf,
+    ScalarType,
+    Signature,
+    Structure,
+)
 
 
 def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacle]:
-    """The arguments that a kernel cannot have, starred or keyword-only ones and those of types that are not compiled,
-    each with the reason.
+    """The arguments that a kernel cannot have, starred ones and those of types that are not compiled, each with the
+    reason.
 
     Raises:
         ValueError: the signature names other arguments than the function.
     """
     refused: dict[str, Obstacle] = {}
     arguments = source.tree.args
-    for starred in (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs):
+    for starred in (arguments.vararg, arguments.kwarg):
         if starred is not None:
             refused[starred.arg] = source.obstacle(
                 starred,
-                f"the argument {starred.arg!r} is starred or keyword-only",
-                "a kernel is compiled for a fixed number of arguments, matched by position",
-                "list the arguments by name, before any *",
+                f"the argument {starred.arg!r} is starred",
+                "a kernel is compiled for a fixed number of arguments",
+                "list the arguments by name",
             )
-    nodes = (*arguments.posonlyargs, *arguments.args)
+    nodes = arguments_of(source.tree)
     names = [node.arg for node in nodes]
-    if names != [name for name, _ in signature.arguments]:
+    if names != [name for name, _ in signature.structure or signature.arguments if name not in refused]:
         raise ValueError(f"{source.name} has the arguments ({', '.join(names)}), not ({signature})")
-    for node, (name, kind) in zip(nodes, signature.arguments, strict=True):
+    owners = {part: node for node in nodes for part in _parts(dict(signature.structure).get(node.arg, Leaf(node.arg)))}
+    for name, kind in signature.arguments:
+        node = owners[name]
         if kind.dtype not in DATA_TYPES or (isinstance(kind, ArrayType) and kind.ndim == 0):
             refused[name] = source.obstacle(
                 node,
@@ -70,6 +86,27 @@ def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacl
                 _conversion(name, kind),
             )
     return refused
+
+
+def _parts(structure: Structure) -> list[str]:
+    """The names of the numbers and arrays that an argument is made of."""
+    match structure:
+        case Leaf(name):
+            return [name]
+        case Items(items):
+            return [name for item in items for name in _parts(item)]
+    return []
+
+
+def _structured(structure: Structure, bindings: dict[str, Binding]) -> Meaning:
+    """Return what an argument means that is made of others, or is a constant."""
+    match structure:
+        case Leaf(name):
+            return bindings[name]  # type: ignore[return-value]  # it is not refused
+        case Items(items, fields):
+            return TupleBinding(tuple(_structured(item, bindings) for item in items), fields)
+        case Fixed(value):
+            return ObjectBinding(value)
 
 
 def _conversion(name: str, kind: ArgumentType) -> str:
@@ -112,6 +149,9 @@ def declare_arguments(kernel: KernelWalk, source: Source, refused: Iterable[str]
             bindings[name] = ArrayBinding(name)
         else:
             bindings[name] = _declare_scalar(kernel, source, name, kind)
+    for name, structure in kernel.signature.structure:
+        is_refused = any(isinstance(bindings[part], Unknown) for part in _parts(structure))
+        bindings[name] = Unknown() if is_refused else _structured(structure, bindings)
     return bindings
 
 

@@ -1,16 +1,21 @@
-"""``assert`` and ``raise`` at the top of a kernel: what Python tests of a call's arguments before anything runs."""
+"""``assert`` and ``raise`` at the top of a kernel: what Python tests of a call's arguments before anything runs.  And
+what Python is to raise where one stands further down.
+"""
 
 from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import itertools
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 from polytune.frontend.source import Source, nodes_inside
 from polytune.records import dataclass
+from polytune.signature import Fixed, Items, Leaf, Signature, Structure
 
 _NUMBERS = (bool, int, float, str)
 _PURE_BUILTINS = (abs, all, any, bool, float, int, isinstance, len, max, min, range, repr, round, str, sum, tuple, type)
@@ -58,6 +63,8 @@ def preconditions(source: Source) -> Preconditions:
         return Preconditions((), tuple(source.tree.body))
     writer = _Writer(source)
     statements = writer.needed([*assignments, *tests])
+    if statements is None:  # a call would be done twice: all of them are done where they stand
+        return Preconditions((), tuple(source.tree.body))
     lines = [line for statement in statements for line in ast.unparse(statement).splitlines()]
     return Preconditions((*writer.imports, *lines), (*body, *waiting))
 
@@ -67,6 +74,86 @@ def without_tests(source: Source) -> Preconditions:
     body = list(source.tree.body)
     tests = list(itertools.takewhile(lambda each: _is_test(each) or _is_assignment(each), body))
     return Preconditions((), tuple(each for each in body if each not in tests or not _is_test(each)))
+
+
+def error_text(source: Source, node: ast.Raise, known: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """The text of an expression that makes the exception of a ``raise``, and of what gives its names a meaning.
+
+    Args:
+        source: the kernel.
+        node: the statement.
+        known: variables of the kernel whose value is seen in the source.
+
+    Raises:
+        UnsupportedSourceError: the exception is made of what is not known when the kernel has run.
+    """
+    if node.exc is None:
+        raise source.refusal(
+            node,
+            "raise without an exception",
+            "there is none that could be raised again",
+            "write which one is raised: raise ValueError(...)",
+        )
+    writer = _Writer(source)
+    assigned = {name for statement in source.tree.body for name in _names(statement, ast.Store)}
+    made = copy.deepcopy(node.exc)
+    for name in (each for each in ast.walk(made) if isinstance(each, ast.Name)):
+        if name.id in assigned and name.id not in known:
+            raise source.refusal(
+                node,
+                f"an exception is made of {name.id!r}, a variable of the kernel",
+                "exceptions are made when the kernel has run, of its arguments and of constants",
+                "leave it out of the exception's text",
+            )
+        if name.id not in assigned and name.id not in writer.arguments:
+            writer.import_of(name)
+    return ast.unparse(_Inserted(known).visit(made)), tuple(writer.imports)
+
+
+def structure_lines(source: Source, signature: Signature, used: Iterable[str]) -> tuple[str, ...]:
+    """Statements that make arguments of the function of those of the generated module, where these are others.
+
+    Args:
+        source: the kernel.
+        signature: the types of the arguments.
+        used: what the arguments are needed for, as text.
+
+    Raises:
+        UnsupportedSourceError: a function is needed that a module cannot import.
+    """
+    names = {name for text in used for name in re.findall(r"\w+", text)}
+    made = [(name, each) for name, each in signature.structure if name in names and each != Leaf(name)]
+    lines = [f"{name} = {_structure_text(source, name, each)}" for name, each in made]
+    if any("namedtuple(" in line for line in lines):
+        lines.insert(0, "from collections import namedtuple")
+    return tuple(lines)
+
+
+def _structure_text(source: Source, name: str, structure: Structure) -> str:
+    match structure:
+        case Leaf(part):
+            return part
+        case Items(items, fields):
+            inner = "".join(f"{_structure_text(source, name, item)}, " for item in items)
+            return f"namedtuple({name!r}, {fields!r})({inner})" if fields else f"({inner})"
+        case Fixed(value) if value is None or isinstance(value, str):
+            return repr(value)
+    raise source.refusal(
+        source.tree,
+        f"a test of the arguments, or an exception, uses {name!r}, a function",
+        "tests are done by Python, in a module of their own, which has no such function",
+        "test the function before the kernel is called",
+    )
+
+
+class _Inserted(ast.NodeTransformer):
+    """Puts constants in place of names."""
+
+    def __init__(self, known: Mapping[str, Any]):
+        self.known = known
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(self.known[node.id]) if node.id in self.known else node
 
 
 def _is_constant(node: ast.expr) -> bool:
@@ -106,8 +193,9 @@ class _Writer:
         self.arguments = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
         self.imports: dict[str, None] = {}
 
-    def needed(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """The tests, and the assignments of what they use."""
+    def needed(self, statements: Sequence[ast.stmt]) -> list[ast.stmt] | None:
+        """The tests, and the assignments of what they use; None where one of these calls what might do something each
+        time."""
         kept: list[ast.stmt] = []
         wanted: set[str] = set()
         for statement in reversed(statements):
@@ -119,21 +207,15 @@ class _Writer:
             for node in nodes_inside([statement]):
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in local:
                     self.import_of(node)
-                elif isinstance(node, ast.Call) and not _is_test(statement):
-                    self.refuse_unknown(node)
+                elif isinstance(node, ast.Call) and not _is_test(statement) and not self.is_pure(node):
+                    return None
         return kept
 
-    def refuse_unknown(self, node: ast.Call) -> None:
-        """Refuse a call that would run twice, in the test and in the kernel, and might do something each time."""
+    def is_pure(self, node: ast.Call) -> bool:
+        """Return whether a call does nothing but compute a value."""
         function = self.meaning(node.func)
         module = (getattr(function, "__module__", None) or "").partition(".")[0]
-        if function not in _PURE_BUILTINS and module not in _KNOWN_MODULES:
-            raise self.source.refusal(
-                node,
-                f"{self.source.segment(node)} is called before a test of the arguments that uses its value",
-                "tests are done before the kernel runs, and the call would be done twice",
-                "test the arguments first",
-            )
+        return function in _PURE_BUILTINS or module in _KNOWN_MODULES
 
     def meaning(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):

@@ -61,9 +61,9 @@ _STATEMENTS: tuple[tuple[tuple[type[ast.stmt], ...], str, str, str], ...] = (
         "put the block around the call of the kernel",
     ),
     (
-        (ast.Try, ast.TryStar, ast.Raise, ast.Assert),
-        "an exception or assertion",
-        "when iterations are reordered no point in the program is the one to stop at",
+        (ast.Try, ast.TryStar),
+        "a try statement",
+        "compiled code raises no exceptions that could be caught: what fails gives NaN, or ends the kernel",
         "check the arguments at the top of the kernel, before anything but assignments of variables, or before it is "
         "called",
     ),
@@ -71,23 +71,6 @@ _STATEMENTS: tuple[tuple[tuple[type[ast.stmt], ...], str, str, str], ...] = (
     ((ast.Match,), "a match statement", "it is not compiled", "use if, elif and else"),
     ((ast.AsyncFor,), "an async for", "a kernel runs from start to end at once", "use a plain for over range"),
 )
-
-
-_ROUND = (
-    "write r = np.floor(x), and r if x - r < 0.5 or (x - r == 0.5 and r % 2.0 == 0.0) else r + 1.0, which rounds "
-    "halves to even numbers"
-)
-
-_INSTEAD: dict[str, str] = {
-    **dict.fromkeys(("round", "rint", "around"), _ROUND),
-}
-"""What to write in place of functions and attributes, by the last part of their names."""
-
-
-def instead_of(name: str, otherwise: str) -> str:
-    """Return what to write in place of a function or attribute that is not compiled; ``otherwise`` where that is not
-    known."""
-    return _INSTEAD.get(name.rpartition(".")[2], otherwise)
 
 
 def counted(number: int, noun: str) -> str:

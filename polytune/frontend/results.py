@@ -1,11 +1,11 @@
-"""The results of a kernel: numbers, arrays that it has made, its own arguments, and tuples of these.
+"""The results of a kernel: numbers, arrays that it has made, its own arguments, tuples of these, and exceptions.
 
 A result is computed where its ``return`` stands, and put together by Python when the kernel has run.
 """
 
 from __future__ import annotations
 
-from polytune.frontend.expression import Expression
+from polytune.frontend.expression import Expression, walk
 from polytune.records import dataclass
 
 
@@ -14,6 +14,34 @@ class ReturnedArray:
     """An array that is made for each call anew and handed out, or the very argument of this name."""
 
     name: str
+
+
+@dataclass(frozen=True)
+class ReturnedAxis:
+    """The subscripts of one axis of an array of which a part is returned: one, or a slice.
+
+    Attributes:
+        start: the first.
+        size: how many there are; None where the axis is left out.
+        step: the distance between them, above 0.
+    """
+
+    start: Expression
+    size: Expression | None
+    step: int
+
+
+@dataclass(frozen=True)
+class ReturnedPart:
+    """A part of an array that depends on what the kernel has computed, as NumPy shows it.
+
+    Attributes:
+        name: the array, as that of `ReturnedArray`.
+        axes: which of its elements.
+    """
+
+    name: str
+    axes: tuple[ReturnedAxis, ...]
 
 
 @dataclass(frozen=True)
@@ -35,4 +63,22 @@ class ReturnedNothing:
     """None."""
 
 
-Result = Expression | ReturnedArray | ReturnedTuple | ReturnedChoice | ReturnedNothing
+@dataclass(frozen=True)
+class ReturnedError:
+    """An exception that is raised in place of a result.
+
+    Attributes:
+        text: a Python expression on the kernel's arguments, which makes the exception.
+        imports: statements that give the names in it their meaning.
+    """
+
+    text: str
+    imports: tuple[str, ...] = ()
+
+
+Result = Expression | ReturnedArray | ReturnedPart | ReturnedTuple | ReturnedChoice | ReturnedNothing | ReturnedError
+
+
+def raised_errors(result: Result | None) -> list[ReturnedError]:
+    """The exceptions that a kernel raises in place of returning its result."""
+    return [] if result is None else [each for each in walk(result) if isinstance(each, ReturnedError)]

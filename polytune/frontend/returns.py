@@ -7,16 +7,31 @@ from collections.abc import Iterator as Iteration
 from dataclasses import replace
 
 from polytune.frontend.array_expressions.calling import array_of_its_own
+from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.bindings import map_arrays, map_values, meaning_of
-from polytune.frontend.expression import Counter, Element, Iterator, walk
+from polytune.frontend.expression import Counter, Element, Expression, Iterator, walk
 from polytune.frontend.expressions import read
-from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ShapeBinding, TupleBinding, ValueBinding, ViewBinding
+from polytune.frontend.frame import (
+    ArrayBinding,
+    Frame,
+    KernelWalk,
+    Meaning,
+    ObjectBinding,
+    ShapeBinding,
+    TupleBinding,
+    ValueBinding,
+    ViewBinding,
+)
+from polytune.frontend.preconditions import error_text, structure_lines
 from polytune.frontend.promotion import Value, compare, constant, number
 from polytune.frontend.results import (
     Result,
     ReturnedArray,
+    ReturnedAxis,
     ReturnedChoice,
+    ReturnedError,
     ReturnedNothing,
+    ReturnedPart,
     ReturnedTuple,
 )
 from polytune.frontend.scop import ArrayRole
@@ -30,13 +45,17 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
         UnsupportedSourceError: what it gives is no number, array or tuple of these.
     """
     exits, site = frame.exits, getattr(node, "site", 1)
+    raised = getattr(node, "raised", None)
+    if raised is not None:
+        exits.errors[site] = _error(frame, raised)
+        return
     if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
         exits.sites[site] = None
         return
     meaning = meaning_of(frame, node.value, alone=True)
     _refuse_objects(frame, node, meaning)
     if frame.is_kernel:
-        whole = map_arrays(meaning, lambda view: array_of_its_own(frame, node, view))
+        whole = map_arrays(meaning, lambda view: _array(frame, node, view))
         exits.sites[site] = map_values(whole, lambda value: _kept(frame, node, value))
     elif exits.returned is not None:
         exits.sites[site] = _in_slots(frame, node, meaning)
@@ -44,12 +63,52 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
         exits.sites[site] = meaning
 
 
+def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
+    """A part of an array as it is returned: a copy, or, where its size is only known in the end, what Python cuts out
+    of the array then."""
+    region = view.region
+    sizes = [part for extent in view.shape for part in walk(extent)]
+    dimensions = [] if region is None else [axis.dimension for axis in region.axes if axis.dimension is not None]
+    if (
+        region is None
+        or not any(isinstance(part, Element) for part in sizes)
+        or dimensions != list(range(view.ndim))
+        or any(axis.stride < 1 for axis in region.axes)
+    ):
+        return array_of_its_own(frame, node, view)
+
+    def kept(number: Expression) -> Expression:
+        return _kept(frame, node, Value(number)).expression
+
+    axes = tuple(replace(axis, offset=kept(axis.offset)) for axis in region.axes)
+    return ViewBinding(replace(view, shape=tuple(map(kept, view.shape)), region=replace(region, axes=axes)))
+
+
+def _error(frame: Frame, node: ast.Raise) -> ReturnedError:
+    """The exception of a ``raise`` in the middle of a kernel."""
+    if not frame.is_kernel:
+        raise frame.source.refusal(
+            node,
+            "an exception in a function that the kernel calls",
+            "it would have to end the kernel, wherever the function is called",
+            "return a number that says what is wrong, and raise the exception in the kernel; or raise it at the top of "
+            "the kernel, before anything but assignments of variables",
+        )
+    known = {
+        name: each.value
+        for name, each in frame.bindings.items()
+        if isinstance(each, ObjectBinding) and isinstance(each.value, str)
+    }
+    text, imports = error_text(frame.source, node, known)
+    return ReturnedError(text, (*imports, *structure_lines(frame.source, frame.kernel.signature, [text])))
+
+
 def _refuse_objects(frame: Frame, node: ast.Return, meaning: Meaning) -> None:
     match meaning:
         case TupleBinding(items):
             for item in items:
                 _refuse_objects(frame, node, item)
-        case ValueBinding() | ShapeBinding() | ArrayBinding() | ViewBinding():
+        case ValueBinding() | ShapeBinding() | ArrayBinding() | ViewBinding() | ObjectBinding(None):
             pass
         case _:
             raise frame.source.refusal(
@@ -152,7 +211,7 @@ def _kind(meaning: Meaning | None) -> object:
             return view.region
         case TupleBinding(items):
             return tuple(_kind(item) for item in items)
-        case None:
+        case None | ObjectBinding():
             return None
     return "number"
 
@@ -160,9 +219,9 @@ def _kind(meaning: Meaning | None) -> object:
 def result_of_kernel(frame: Frame) -> Result | None:
     """The kernel's result, when all of it has been walked; arrays that it returns are made results."""
     exits = frame.exits
-    if all(meaning is None for meaning in exits.sites.values()):
+    if all(meaning is None for meaning in exits.sites.values()) and not exits.errors:
         return None
-    results = {site: _result(frame, meaning) for site, meaning in exits.sites.items()}
+    results = {site: _result(frame, meaning) for site, meaning in exits.sites.items()} | exits.errors
     if exits.returned is None:
         return results[1]
     at = read(frame, ast.copy_location(ast.Name(exits.returned, ast.Load()), frame.source.tree.body[-1]))
@@ -184,11 +243,25 @@ def _result(frame: Frame, meaning: Meaning | None) -> Result:
         case ValueBinding(value):
             return value.expression
         case ArrayBinding(name):
-            if kernel.arrays[name].role is ArrayRole.LOCAL:
-                kernel.arrays[name] = replace(kernel.arrays[name], role=ArrayRole.RESULT)
+            _hand_out(kernel, name)
             return ReturnedArray(name)
+        case ViewBinding(view):
+            assert view.region is not None
+            _hand_out(kernel, view.region.array)
+            return ReturnedPart(view.region.array, tuple(_axis(view, axis) for axis in view.region.axes))
         case TupleBinding(items):
             return ReturnedTuple(tuple(_result(frame, item) for item in items))
-        case None:
+        case None | ObjectBinding(None):
             return ReturnedNothing()
     raise AssertionError(f"no result: {meaning!r}")
+
+
+def _hand_out(kernel: KernelWalk, name: str) -> None:
+    """Have a local array be the caller's in the end."""
+    if kernel.arrays[name].role is ArrayRole.LOCAL:
+        kernel.arrays[name] = replace(kernel.arrays[name], role=ArrayRole.RESULT)
+
+
+def _axis(view: ArrayValue, axis: Axis) -> ReturnedAxis:
+    size = None if axis.dimension is None else view.shape[axis.dimension]
+    return ReturnedAxis(axis.offset, size, axis.stride)

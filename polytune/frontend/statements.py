@@ -16,6 +16,7 @@ from polytune.frontend.assignments import assign_augmented, assign_targets
 from polytune.frontend.expression import Break, Continue, Element, walk
 from polytune.frontend.expressions import evaluate, number
 from polytune.frontend.frame import Frame, ObjectBinding
+from polytune.frontend.items import with_items_named
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.obstacles import read_on
 from polytune.frontend.outside_calls import is_method, plain_arguments
@@ -33,6 +34,7 @@ def lower_block(frame: Frame, statements: Sequence[ast.stmt]) -> None:
 
 
 def _lower_statement(frame: Frame, node: ast.stmt) -> None:
+    node = with_items_named(frame, node)
     match node:
         case ast.For():
             control.lower_for(frame, node, lower_block)

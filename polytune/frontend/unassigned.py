@@ -15,7 +15,15 @@ from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Element, Logical, Select, children
 from polytune.frontend.promotion import is_inexact
-from polytune.frontend.results import Result, ReturnedArray, ReturnedChoice, ReturnedNothing, ReturnedTuple
+from polytune.frontend.results import (
+    Result,
+    ReturnedArray,
+    ReturnedChoice,
+    ReturnedError,
+    ReturnedNothing,
+    ReturnedPart,
+    ReturnedTuple,
+)
 from polytune.frontend.scop import Access, ArrayRole, Scop, Statement
 from polytune.records import dataclass
 
@@ -134,8 +142,13 @@ def _certain_variables(result: Result) -> Iterator[str]:
         case ReturnedTuple(items):
             for item in items:
                 yield from _certain_variables(item)
-        case ReturnedArray() | ReturnedNothing():
+        case ReturnedArray() | ReturnedNothing() | ReturnedError():
             pass
+        case ReturnedPart(_, axes):
+            for axis in axes:
+                yield from _certain_variables(axis.start)
+                if axis.size is not None:
+                    yield from _certain_variables(axis.size)
         case Logical(_, (first, *_)):
             yield from _certain_variables(first)
         case _:

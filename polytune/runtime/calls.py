@@ -10,6 +10,7 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ from polytune.runtime.tunable import Case, TunableKernel
 from polytune.runtime.tuning_mode import MODES, current_mode
 from polytune.runtime.tuning_problem import TuningProblem, choices_for, history_key, make_tuner
 from polytune.runtime.untuned import FixedChoice, best_known, run_first
-from polytune.signature import Signature
+from polytune.signature import Signature, Structure
 from polytune.tracebacks import shorten, shows_frames_of_callers
 from polytune.tuner import Budget, Configuration, OnlineTuner, Search, Space, check_search
 
@@ -151,11 +152,13 @@ class CallableKernel(TunableKernel):
         """Make a call that goes the long way, in a mode of tuning."""
         started = time.perf_counter()
         name, generated, invocation, case = self._prepare(arguments, keywords)
+        # What is noted has the function's arguments themselves, and not what stands in them.
+        settled = SettledCalls() if case.signature.structure else self._settled[mode]
         if mode == "off":
             space = generated.space_for(invocation)
             first = generated.first_choices.promising(invocation.parameters)[:1] if space is generated.space else ()
             configuration, outcome = run_first(generated, space, invocation, first)
-            self._settled[mode].note(generated, FixedChoice(configuration), configuration, invocation, case.threads)
+            settled.note(generated, FixedChoice(configuration), configuration, invocation, case.threads)
             return outcome.result
         tuner = self._tuners.get(case)
         if tuner is None:
@@ -165,7 +168,7 @@ class CallableKernel(TunableKernel):
             known = best_known(tuner, case in self._given)
             configuration, outcome = run_first(generated, tuner.space, invocation, known)
             choice = FixedChoice(configuration, tuner)
-            self._settled[mode].note(generated, choice, configuration, invocation, case.threads)
+            settled.note(generated, choice, configuration, invocation, case.threads)
             return outcome.result
         failure: CompilationError | None = None
         while True:
@@ -205,7 +208,7 @@ class CallableKernel(TunableKernel):
                 disturbed=disturbed,
             )
             if tuner.steady is configuration:
-                self._settled[mode].note(generated, tuner, configuration, invocation, case.threads)
+                settled.note(generated, tuner, configuration, invocation, case.threads)
             return outcome.result
 
     def _learn(
@@ -354,11 +357,14 @@ class CallableKernel(TunableKernel):
             changed = self._outside.changed()
             if changed is not None:
                 self._reconsider(changed)
-        values, at_home = taken_in(self._names, self._bind(arguments, keywords))
+        names, bound, structure = self._taken_apart(self._bind(arguments, keywords))
+        values, at_home = taken_in(names, bound)
         try:
-            signature = signature_of(self._names, values)
+            signature = signature_of(names, values)
         except ArgumentError as error:
-            raise self._with_source(error, values) from None
+            raise (error if structure else self._with_source(error, values)) from None
+        if structure:
+            signature = replace(signature, structure=structure)
         if any(type(value) is np.ndarray and 1 in value.shape for value in values):
             signature = self._with_ones(signature, values)
         return _Accepted(signature, values, at_home)
@@ -370,6 +376,13 @@ class CallableKernel(TunableKernel):
         invocation = generated.prepare(values, at_home)
         case = Case(signature, invocation.parameters, threads, invocation.places)
         return _PreparedCall(name, generated, invocation, case)
+
+    def _taken_apart(
+        self, values: tuple[Any, ...]
+    ) -> tuple[tuple[str, ...], tuple[Any, ...], tuple[tuple[str, Structure], ...]]:
+        """The numbers and arrays of a call's arguments, with their names, and how the function's arguments are made of
+        these; nothing where they are these."""
+        return self._names, values, ()
 
     def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
         """The types of a call in which extents are 1, with those that the code must know of."""

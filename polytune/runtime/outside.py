@@ -57,6 +57,13 @@ class OutsideValues:
         """Note what an array, a list or a tuple holds."""
         self._collections.append((name, value, contents_of(value)))
 
+    def add_all(self, other: OutsideValues) -> None:
+        """Note what another one has noted, too."""
+        self._names += other._names
+        self._cells += other._cells
+        self._attributes += other._attributes
+        self._collections += other._collections
+
     def changed(self) -> str | None:
         """The name of a value that is another one now, or may be, None where all are the same."""
         for names, name, value in self._names:

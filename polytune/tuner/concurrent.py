@@ -20,6 +20,7 @@ from polytune.tuner.spaces.configuration import Configuration
 __all__ = ["ConcurrentSearch"]
 
 _ANSWERS = 4096  # from what is known within one `ask`
+_SHARE_TOLD = 0.25  # of what is being measured: so much may have been told since a copy began to look ahead
 
 
 class ConcurrentSearch:
@@ -39,6 +40,7 @@ class ConcurrentSearch:
     def __init__(self, search: HierarchicalTuner):
         self._search = search
         self._ahead: HierarchicalTuner | None = None  # the copy, which has been told a cost of all that is pending
+        self._told = 0  # since it was made
         self._returned: list[Configuration] = []
         self._has_ended = False
         self.costs: dict[Configuration, float] = {}
@@ -54,22 +56,29 @@ class ConcurrentSearch:
             self._has_ended = wanted is None
             if wanted in self.pending:
                 wanted = self._look_ahead()
-            elif wanted is not None:
-                self._ahead = None
+            elif wanted is not None and self._ahead is not None:
+                self._ahead.learn(wanted, self._usual)
         if wanted is not None:
             self.pending[wanted] = None
         return wanted
 
     def _look_ahead(self) -> Configuration | None:
-        usual = statistics.median(self.costs.values()) if self.costs else 1.0
-        if self._ahead is None:
-            self._ahead = deepcopy(self._search)
+        usual = self._usual
+        if self._ahead is None or self._told > _SHARE_TOLD * len(self.pending):
+            self._ahead, self._told = deepcopy(self._search), 0
             for each in self.pending:
                 self._ahead.learn(each, usual)
         wanted = self._wish(self._ahead, self.pending, usual)
+        if wanted is None and self._told:  # what has been told since may lead further
+            self._ahead = None
+            return self._look_ahead()
         if wanted is not None:
             self._ahead.learn(wanted, usual)
         return wanted
+
+    @property
+    def _usual(self) -> float:
+        return statistics.median(self.costs.values()) if self.costs else 1.0
 
     def _wish(
         self, search: HierarchicalTuner, assumed: Iterable[Configuration], usual: float = 1.0
@@ -88,6 +97,9 @@ class ConcurrentSearch:
                 return None
             if search.converged and search.best is not None:
                 return None
+            if wanted in self.failures:  # since the copy was made
+                search.learn(wanted, None, self.failures[wanted])
+                continue
             cost = self.costs.get(wanted, usual if wanted in assumed else None)
             if cost is None:
                 return wanted
@@ -123,7 +135,7 @@ class ConcurrentSearch:
 
     def _settle(self, configuration: Mapping[str, Value]) -> Configuration | None:
         """The configuration, of which something is known now; None where something was known before."""
-        self._ahead, self._has_ended = None, False
+        self._told, self._has_ended = self._told + 1, False
         chosen = self._search.space.configuration(**configuration)
         self.pending.pop(chosen, None)
         if chosen in self._returned:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from rich.console import Console
 from rich.table import Table
@@ -42,7 +46,8 @@ def test_columns_that_do_not_wrap_are_whole_where_there_is_room(monkeypatch, cap
 
 def test_a_table_that_goes_elsewhere_is_as_wide_as_it_is(capsys) -> None:
     console.print_table(made())
-    assert len(capsys.readouterr().out.splitlines()) == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 and all(line == line.rstrip() for line in lines)
 
 
 def test_progress_on_a_terminal_is_a_line_that_vanishes(monkeypatch, capsys) -> None:
@@ -58,3 +63,21 @@ def test_progress_elsewhere_says_nothing_twice(monkeypatch, capsys) -> None:
         for text in ("first", "second", "second", "third"):
             line.update(text)
     assert capsys.readouterr().err.splitlines() == ["first", "second", "third"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal that a program makes")
+def test_a_cell_of_a_notebook_is_no_terminal() -> None:
+    """Though it seems to be one: what is drawn over stays there."""
+    import pty
+
+    shown = "from polytune.cli import console; print(console.progress.is_terminal, console.results.is_terminal)"
+    for variable, expected in (("JPY_PARENT_PID", b"False False"), ("OTHER", b"True True")):
+        ours, theirs = pty.openpty()
+        environment = {**os.environ, "TERM": "xterm-color", variable: "77"}
+        if variable == "OTHER":
+            environment.pop("JPY_PARENT_PID", None)
+        program = [sys.executable, "-c", shown]
+        subprocess.run(program, stdout=theirs, stderr=theirs, env=environment, timeout=60, check=True)
+        assert os.read(ours, 1000).strip() == expected
+        os.close(theirs)
+        os.close(ours)

@@ -103,10 +103,10 @@ def test_pages_of_notebooks_have_their_words_code_and_output():
         "# Title\nwords",
         '<a href="it.ipynb" download>This page as a notebook</a>',
         "```python\nprint(1)\n```",
-        "```text\n1\n```",
+        '```text title="Output"\n1\n```',
         "```python\nf()\n```",
-        "```text\nError\nwhy\n```",
+        '```text title="Output"\nError\nwhy\n```',
         "<div><table></table></div>",
-        "```text\ntext\n```",
+        '```text title="Output"\ntext\n```',
         "",
     ]

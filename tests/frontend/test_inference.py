@@ -21,6 +21,18 @@ def annotated(C: "float32[:, ::1]", n: int, x: float, P: "int32[:]", q: "float32
         C[i, i] = x * P[i] + q
 
 
+def annotated_without_quotes(
+    C: float32[:, ::1],  # noqa: F821
+    P: int32[:],  # noqa: F821
+    q: float32,  # noqa: F821
+    is_doubled: bool,
+    z: complex,
+    w: list[float],
+):
+    for i in range(C.shape[0]):
+        C[i, i] = P[i] + q * w[i] if is_doubled else z.real
+
+
 def sizes(A, n, m, x, y, k):
     t = np.zeros((m, 2))
     half = n // 2
@@ -53,6 +65,10 @@ def shapes(A, B, C):
         (programs.jacobi_2d, f"tsteps: int, A: {MATRIX}, B: {MATRIX}"),
         (programs.atax, f"A: {MATRIX}, x: {VECTOR}, y: {VECTOR}, tmp: {VECTOR}"),
         (annotated, "C: float32[:, ::1], n: int, x: float, P: int32[:], q: float32"),
+        (
+            annotated_without_quotes,
+            "C: float32[:, ::1], P: int32[:], q: float32, is_doubled: bool, z: complex, w: float64[::1]",
+        ),
         (sizes, f"A: {MATRIX}, n: int, m: int, x: float, y: float, k: int"),
         (through_calls, f"A: {MATRIX}, B: {VECTOR}, row: int, scaling: float"),
         (shapes, f"A: float64[:, :, ::1], B: {MATRIX}, C: {VECTOR}"),

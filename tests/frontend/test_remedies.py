@@ -147,6 +147,7 @@ ELSEWHERE = {
     "is not written as a plain def": "test_a_lambda below",
     "the argument {name!r} has the type": "test_types_of_arguments below",
     "that cannot be checked before the kernel runs": "test_budget.py: the checks are made after the walk",
+    "uses {name!r}, a function": "tests/test_structures.py: only arguments of a call are functions",
     "is read before anything has assigned it": "test_unassigned.py: so are these",
     "in an expression', 'it is not compiled'": "for what later versions of Python may have",
     "the statement {type": "for what later versions of Python may have",

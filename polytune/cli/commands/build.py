@@ -92,8 +92,9 @@ def _write_library(kernels: list[Any], output: Path, tuned: bool, level: list[st
     _print_contents(kernels, output)
     print(f"library {built.library.name}, header {built.header.name}, for {', '.join(built.levels)}")
     if tuned:
-        counts = ", ".join(f"{name} for {count}" for name, count in built.measured.items())
-        print(f"sizes that this machine is tuned for: {counts}")
+        for name, count in built.measured.items():
+            sizes = f"{count} size{'' if count == 1 else 's'}"
+            print(f"{name}: tuned for {sizes if count else 'no size yet: polytune tune does it, before a build'}")
     for name, obstacle in built.without_c.items():
         print(f"{name} can be called from Python alone: {obstacle}")
 

@@ -309,6 +309,8 @@ def _table(outcome: TuningOutcome) -> Table:
 
 
 def _summary(outcome: TuningOutcome) -> str:
+    if outcome.calls == 0:
+        return "no call was needed: it has been tuned before (polytune history --forget begins anew)"
     state = "converged" if outcome.converged else "not converged: more --calls or --seconds may find better"
     return f"{outcome.calls} calls in {outcome.elapsed:.1f} s, {state}"
 

@@ -83,6 +83,13 @@ def _in_memory(frame: Frame, node: ast.AST, argument: ArrayValue | Value) -> tup
     if isinstance(argument, ArrayValue) and argument.shape:
         array = argument if argument.region is not None else kept(frame, node, argument)
         assert array.region is not None
+        if not all(map(frame.kernel.affine.is_function, array.shape)):
+            raise frame.source.refusal(
+                node,
+                "a part whose size depends on data is given to a function of NumPy's",
+                "what NumPy computes is computed of arrays whose shapes are known before",
+                "write the loop over the part, or use a part of a size that arguments and loop variables say",
+            )
         return array.region, array.shape
     value = argument if isinstance(argument, Value) else argument.at(())
     value = truth(value) if value.dtype == "bool" else number(value)

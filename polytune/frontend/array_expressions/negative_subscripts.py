@@ -17,8 +17,9 @@ def counted_from_the_end(frame: Frame, subscript: Expression, extent: Expression
 
     That is ``{ i -> extent + i }`` where all of ``frame.holds`` is within ``{ i < 0 }``, which isl proves;
     ``{ i -> extent + i : i < 0; i -> i : i >= 0 }`` where the first iteration of the loops around is below 0 whatever
-    the arguments are, or the subscript is ``-k`` of an argument, so that nothing else can be meant; else ``{ i -> i }``:
-    what is below 0 for some arguments only is an error of these, and the check of the call refuses them.
+    the arguments are, or the subscript is ``-k`` of an argument, so that nothing else can be meant; else
+    ``{ i -> i }``: what is below 0 for some arguments only is an error of these, and the check of the call refuses
+    them.
 
     Args:
         frame: where it stands.
@@ -36,7 +37,7 @@ def counted_from_the_end(frame: Frame, subscript: Expression, extent: Expression
 
 
 def _may_always_be_negative(terms: Mapping[Expression, int], constant: int) -> bool:
-    """Return whether isl should be asked: not of ``i - 1`` and ``n - 1 - i``, which nearly all negative terms are in."""
+    """Return whether isl should be asked: not of ``i - 1`` and ``n - 1 - i``, where nearly all negative terms are."""
     if all(each <= 0 for each in terms.values()):
         return constant < 0 or any(terms.values())
     return any(each < 0 and not isinstance(leaf, Iterator | Counter) for leaf, each in terms.items())

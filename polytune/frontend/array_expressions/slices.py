@@ -18,8 +18,8 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     subtract,
 )
 from polytune.frontend.array_expressions.data_subscripts import captured, from_either_end, is_of_data
-from polytune.frontend.array_expressions.readers import Number
 from polytune.frontend.array_expressions.negative_subscripts import counted_from_the_end
+from polytune.frontend.array_expressions.readers import Number
 from polytune.frontend.array_expressions.sizes import (
     always,
     at_least,
@@ -34,7 +34,7 @@ from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Expression, Logical
 from polytune.frontend.frame import Frame
 from polytune.frontend.parameters import with_products
-from polytune.frontend.promotion import cast
+from polytune.frontend.promotion import Value, cast, compare, constant, logical, select
 from polytune.frontend.refusals import counted
 
 
@@ -137,8 +137,9 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
     """A single subscript; a negative constant counts from the end, and so does any that depends on data."""
     length = value.shape[dimension]
     given = with_products(frame, number(frame, node))
-    if given.is_integer and is_of_data(frame, given.expression) and is_whole(frame, value, dimension):
-        return from_either_end(given, length)
+    if given.is_integer and is_of_data(frame, given.expression):
+        index = from_either_end(given, length)
+        return index if is_whole(frame, value, dimension) else _in_part(index, length)
     subscript = affine_number(frame, node, "the subscript", number)
     known = constant_of(subscript)
     if known is not None and known < 0:
@@ -155,6 +156,17 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
             what = f"the subscript {text} of a part of an array {how}"
             require(frame, node, condition, what, (), "let the loops end sooner, or pass larger arrays")
     return subscript
+
+
+_OUTSIDE = 2**40
+"""A subscript that no array has."""
+
+
+def _in_part(index: Expression, length: Expression) -> Expression:
+    """A subscript of a part of an array, which is out of range of the array where it is out of range of the part."""
+    one = Value(index)
+    inside = logical("and", [compare(">=", one, constant(0)), compare("<", one, Value(length, weak=True))])
+    return select(inside, one, constant(_OUTSIDE)).expression
 
 
 def is_whole(frame: Frame, value: ArrayValue, dimension: int) -> bool:

@@ -117,7 +117,7 @@ def _row(point: _Point, limits: Roofs) -> tuple[object, ...]:
     roof = limits.at(point.intensity)
     is_memory = limits.operations is None or point.intensity * limits.bandwidth < limits.operations
     return (
-        point.case.label,
+        _sizes(point),
         _amount(point.operations),
         _amount(point.bytes),
         f"{point.intensity:.3g}",
@@ -127,9 +127,14 @@ def _row(point: _Point, limits: Roofs) -> tuple[object, ...]:
     )
 
 
+def _sizes(point: _Point) -> str:
+    """The sizes of a class of calls, of which each stays in one line."""
+    return point.case.label.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+
+
 def _traffic_row(point: _Point) -> tuple[object, ...]:
     assert point.case.traffic is not None
-    return (point.case.label, *(f"{_amount(each)}B" if each else "nothing" for each in point.case.traffic))
+    return (_sizes(point), *(f"{_amount(each)}B" if each else "nothing" for each in point.case.traffic))
 
 
 def _picture(points: Sequence[_Point], limits: Roofs) -> Markup:

@@ -156,9 +156,8 @@ def _table(trials: Sequence[OnlineTrial]) -> Markup:
         for trial in shown
     ]
     more = "" if len(shown) == len(trials) else f", the first {len(shown)}; the method trials() has all"
-    return folded(
-        f"The {len(trials)} trials{more}", table(("Call", "Time", "Why", "Configuration"), rows, numbers=(0, 1))
-    )
+    title = f"The {len(trials)} trials{more}" if len(trials) > 1 else "The trial"
+    return folded(title, table(("Call", "Time", "Why", "Configuration"), rows, numbers=(0, 1)))
 
 
 SECTION = Section("tuning", "Tuning", 50, _render)

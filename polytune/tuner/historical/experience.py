@@ -84,9 +84,10 @@ class Outlook:
             return None
         which = "sizes of this kernel" if self.is_same_kernel else "cases of other kernels"
         cases = f"{self.cases} other {which}" if self.cases > 1 else "another size of this kernel"
+        cost = f"{self.cost:.3g}" if self.cost < 1000 else f"{self.cost:.0f}"
         return (
             f"in {cases} tuning has saved {self.saved:.1%} of the time of the first choice, and cost as much as "
-            f"{self.cost:.3g} calls: it is started after {self.begins_after} calls"
+            f"{cost} calls: it is started after {self.begins_after} calls"
         )
 
 

@@ -8,12 +8,39 @@ kernel ridge regression with an additive kernel (Duvenaud, Nickisch, Rasmussen, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from polytune.tuner.models.surrogate import candidate_rows, response
 from polytune.tuner.spaces.finite import FiniteSpace
 
 _NOISE = 0.01
 _EMPHASIS = 2.0
+_LEARNED = 256  # the cheapest configurations from which is learned: others would weigh next to nothing
+_CANDIDATES = 20_000
+
+
+def expected_best(space: FiniteSpace, costs: Mapping[int, float], rng: np.random.Generator) -> int | None:
+    """The row that an additive model of the costs expects to be the cheapest of those that have none.
+
+    All rows are looked at, of large spaces the neighbours of the best ones and others at random.
+
+    Args:
+        space: the space.
+        costs: the cost of each row told.
+        rng: draws the rows of large spaces.
+
+    Returns:
+        The row; None where all have a cost, or no cost is finite.
+    """
+    measured, values = response(costs)
+    candidates = candidate_rows(space, costs, rng, limit=_CANDIDATES)
+    if not len(measured) or not len(candidates):
+        return None
+    learned = np.argsort(values, kind="stable")[:_LEARNED]
+    model = AdditiveModel(space, measured[learned], values[learned])
+    return int(candidates[np.argmin(model.predict(space.rows[candidates]))])
 
 
 class AdditiveModel:
@@ -35,18 +62,24 @@ class AdditiveModel:
         weights = (costs.min() / costs) ** _EMPHASIS
         logarithms = np.log(costs)
         self._mean = float(np.average(logarithms, weights=weights))
-        covariance = self._covariance(self._measured) + np.diag(_NOISE / np.maximum(weights, 1e-6))
-        self._dual = np.linalg.solve(covariance, logarithms - self._mean)
+        covariance = self._covariance() + np.diag(_NOISE / np.maximum(weights, 1e-6))
+        dual = np.linalg.solve(covariance, logarithms - self._mean) / max(len(self._similarity), 1)
+        self._effects = [
+            similarity[:, self._measured[:, parameter]] @ dual for parameter, similarity in enumerate(self._similarity)
+        ]
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """The logarithm of the cost of some rows of levels, (m, parameters)."""
-        prediction: np.ndarray = self._mean + self._covariance(rows) @ self._dual
+        prediction = np.full(len(rows), self._mean)
+        for parameter, effect in enumerate(self._effects):
+            prediction += effect[rows[:, parameter]]
         return prediction
 
-    def _covariance(self, rows: np.ndarray) -> np.ndarray:
-        total = np.zeros((len(rows), len(self._measured)))
+    def _covariance(self) -> np.ndarray:
+        total = np.zeros((len(self._measured), len(self._measured)))
         for parameter, similarity in enumerate(self._similarity):
-            total += similarity[rows[:, parameter][:, None], self._measured[:, parameter][None, :]]
+            levels = self._measured[:, parameter]
+            total += similarity[levels[:, None], levels[None, :]]
         return total / max(len(self._similarity), 1)
 
 

@@ -225,7 +225,7 @@ def expression_as_an_argument(A, x: float):
     A[1] = x + 1.0
 
 
-@refused("'t' means an array or a tuple on one way that leads here, and something else on another", "t")
+@refused("'t' means an array, a tuple or None on one way that leads here, and something else on another", "t")
 def array_or_number(A, n: int):
     if n > 3:
         t = np.zeros(4)
@@ -261,6 +261,20 @@ def residuals_from_the_solution(A, b):
     x, _, _, _ = np.linalg.lstsq(A, b, rcond=None)
     r = b - A @ x
     b[0] = np.sum(r * r)
+
+
+@refused("a part whose size depends on data is given to a function of NumPy's", "np.searchsorted(A[: int(A[1])], A[0])")
+def library_call_of_a_part(A):
+    A[0] = np.searchsorted(A[: int(A[1])], A[0])
+
+
+@mended(library_call_of_a_part, lambda: (np.array([2.5, 4.0, 6.0, 8.0, 9.0]),), "write the loop over the part")
+def loop_over_the_part(A):
+    found = 0
+    for k in range(int(A[1])):
+        if A[k] < A[0]:
+            found += 1
+    A[0] = found
 
 
 @refused("an operator on a list", "[0.0] * 3")

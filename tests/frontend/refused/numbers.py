@@ -116,23 +116,6 @@ def number_for_text(A):
         A[i] = float("1e3")
 
 
-@refused("round is called", "round(A[i])")
-def rounded(A):
-    for i in range(len(A)):
-        A[i] = round(A[i])
-
-
-HALVES = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 0.49999999999999994, -0.3, 7.0, 4503599627370497.0, -1e-30])
-
-
-@mended(rounded, lambda: (HALVES.copy(),), "r if x - r < 0.5 or (x - r == 0.5 and r % 2.0 == 0.0) else r + 1.0")
-def rounded_by_floor(A):
-    for i in range(len(A)):
-        x = A[i]
-        r = np.floor(x)
-        A[i] = r if x - r < 0.5 or (x - r == 0.5 and r % 2.0 == 0.0) else r + 1.0
-
-
 @refused("a value of type str", "'text'")
 def string(A):
     A[0] = 'text'  # fmt: skip
@@ -184,7 +167,7 @@ def float_for_a_wide_integer(A):
 
 
 @refused("& of numbers of float64", "A[i] = A[i] & 1")
-def bits_of_floats(A):
+def bits_of_floats(A: "float64[::1]"):
     for i in range(len(A)):
         A[i] = A[i] & 1
 
@@ -219,16 +202,18 @@ def compared_by_value(A):
         A[0] = 1.0
 
 
-@refused("a number as an operand of and / or", "A[i]")
-def number_as_a_condition(A):
+@refused("a comparison by is or in", "i in A")
+def membership(A):
     for i in range(len(A)):
-        A[i] = A[i] or 1.0
+        if i in A:
+            A[i] = 1.0
 
 
-@mended(number_as_a_condition, lambda: (np.array([0.0, 2.0, -1.0, 0.0]),), "x if x != 0 else y for x or y")
-def choice_for_an_or(A):
+@mended(membership, lambda: (np.array([2.0, 1.0]),), "in with a tuple, x in (1, 2)")
+def values_in_a_tuple(A):
     for i in range(len(A)):
-        A[i] = A[i] if A[i] != 0 else 1.0
+        if i in (A[0], A[1]):
+            A[i] = 1.0
 
 
 @refused("a matrix product (@) of numbers", "A @ B")

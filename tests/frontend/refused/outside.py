@@ -97,42 +97,38 @@ def array_of_what_is_needed(A, SETTINGS):
     A[0] = SETTINGS[0]
 
 
-@refused("an exception or assertion", "assert A[0] > 1.0")
-def assertion_after_a_loop(A):
+@refused("an exception is made of 'least', a variable of the kernel", "raise ValueError(least)")
+def exception_of_a_variable(A):
+    least = 1.0
     for i in range(len(A)):
-        A[i] += 2.0
-    assert A[0] > 1.0
+        least = min(least, A[i])
+    if least < -3.0:
+        raise ValueError(least)
+    A[0] = least
 
 
-@mended(
-    assertion_after_a_loop,
-    VECTOR,
-    "check the arguments at the top of the kernel, before anything but assignments of variables",
-)
-def assertion_first(A):
-    assert A[0] > -1.0
+@mended(exception_of_a_variable, VECTOR, "leave it out of the exception's text")
+def exception_of_constants(A):
+    least = 1.0
     for i in range(len(A)):
-        A[i] += 2.0
+        least = min(least, A[i])
+    if least < -3.0:
+        raise ValueError("there is none")
+    A[0] = least
 
 
-def measured(A):
-    return float(A[0])
+@refused("raise without an exception", "raise")
+def exception_again(A):
+    A[0] = 2.0 * A[0]
+    if A[0] < 0.0:
+        raise
 
 
-@refused("measured(A) is called before a test of the arguments that uses its value", "measured(A)")
-def call_before_a_test(A):
-    x = measured(A)
-    if x < 0.0:
-        raise ValueError
-    A[0] = x
-
-
-@mended(call_before_a_test, VECTOR, "test the arguments first")
-def test_before_a_call(A):
+@mended(exception_again, VECTOR, "write which one is raised")
+def exception_named(A):
+    A[0] = 2.0 * A[0]
     if A[0] < 0.0:
         raise ValueError
-    x = measured(A)
-    A[0] = x
 
 
 def _with_an_error():

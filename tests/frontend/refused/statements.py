@@ -124,7 +124,7 @@ def block_around_the_call(A):
     A[0] = 1.0
 
 
-@refused("an exception or assertion", "try:")
+@refused("a try statement", "try:")
 def try_block(A):
     try:
         A[0] = 1.0

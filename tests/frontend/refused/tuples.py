@@ -103,10 +103,13 @@ def part_of_what_a_call_returns(A):
     A[2] = x + 1.0
 
 
-@refused("t[1] is used like a number", "t[1]")
+def with_a_pair(x, y):
+    return x, (x, y)
+
+
+@refused("with_a_pair(B[0], B[1])[1] is used like a number", "with_a_pair(B[0], B[1])[1]")
 def tuple_of_a_tuple_as_a_number(A, B: "float64[::1]"):
-    t = 2.0, (B[0], B[1])
-    A[0] = t[0] * t[1]
+    A[0] = 2.0 * with_a_pair(B[0], B[1])[1]
 
 
 @mended(
@@ -116,9 +119,8 @@ def tuple_of_a_tuple_as_a_number(A, B: "float64[::1]"):
     is_error=True,
 )
 def array_of_a_tuple(A, B):
-    t = 2.0, (B[0], B[1])
-    a, b = t
-    A[0] = a * b[1]
+    a, b = with_a_pair(B[0], B[1])
+    A[0] = 2.0 * b[1]
 
 
 @refused("'t', a tuple, is subscripted by what is only known while the kernel runs", "t")

@@ -6,7 +6,7 @@ import pytest
 
 from polytune.history import HistoryStore
 from polytune.tuner import Budget, Key, OnlineTuner
-from polytune.tuner.historical.experience import Experience, experiences, note_experience, outlook
+from polytune.tuner.historical.experience import Experience, Outlook, experiences, note_experience, outlook
 from polytune.tuner.ledger import Ledger
 from tests.tuner.landscape import SPACE, cost
 
@@ -90,3 +90,8 @@ def test_what_cannot_be_read_is_no_experience(tmp_path, record):
     store = HistoryStore(tmp_path)
     store.save_search("tuning experience", "", "machine", record)
     assert experiences(store, "machine") == []
+
+
+def test_many_calls_are_told_as_a_number_that_is_read() -> None:
+    told = Outlook(cases=1, is_same_kernel=True, saved=0.0, cost=4900.4, calls=0).objection(1)
+    assert told is not None and "another size of this kernel" in told and "cost as much as 4900 calls" in told

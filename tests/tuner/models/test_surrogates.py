@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polytune.tuner import Integer, Nominal, Space
-from polytune.tuner.models.additive import AdditiveModel
+from polytune.tuner.models.additive import AdditiveModel, expected_best
 from polytune.tuner.models.surrogate import candidate_rows, near_rows, response
 from polytune.tuner.spaces.finite import FiniteSpace
 
@@ -54,6 +54,38 @@ def test_the_additive_model_is_most_exact_where_it_matters():
     errors = np.abs(AdditiveModel(SPACE, measured, costs).predict(SPACE.rows[measured]) - np.log(costs))
     order = np.argsort(costs)
     assert errors[order[:20]].mean() < errors[order[-20:]].mean() / 2
+
+
+def test_the_additive_model_agrees_with_kernel_ridge_regression():
+    rng = np.random.default_rng(2)
+    measured, others = rng.choice(len(SPACE), 30, replace=False), rng.choice(len(SPACE), 12)
+    costs = additive_cost(SPACE.rows[measured])
+
+    def covariance(left, right):
+        total = np.zeros((len(left), len(right)))
+        for column, ordered in enumerate(SPACE.ordered):
+            apart = np.abs(SPACE.rows[left, column].astype(int)[:, None] - SPACE.rows[right, column].astype(int))
+            total += np.exp(-apart.astype(float)) if ordered else apart == 0
+        return total / len(SPACE.names)
+
+    weights = (costs.min() / costs) ** 2
+    mean = np.average(np.log(costs), weights=weights)
+    dual = np.linalg.solve(covariance(measured, measured) + np.diag(0.01 / weights), np.log(costs) - mean)
+    predicted = AdditiveModel(SPACE, measured, costs).predict(SPACE.rows[others])
+    assert predicted == pytest.approx(mean + covariance(others, measured) @ dual)
+
+
+def test_the_expected_best_is_a_row_that_has_not_been_told():
+    rng = np.random.default_rng(0)
+    told = {int(row): float(additive_cost(SPACE.rows[[row]])[0]) for row in rng.choice(len(SPACE), 60, replace=False)}
+    measured, optimum = min(told.values()), additive_cost(SPACE.rows).min()
+    for _ in range(10):
+        row = expected_best(SPACE, told, rng)
+        assert row not in told
+        told[row] = float(additive_cost(SPACE.rows[[row]])[0])
+    assert min(told.values()) < min(measured, 1.05 * optimum)
+    assert expected_best(SPACE, {3: math.inf}, rng) is None
+    assert expected_best(SPACE, dict.fromkeys(range(len(SPACE)), 1.0), rng) is None
 
 
 def test_near_rows_differ_in_few_parameters_and_the_closest_come_first():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from polytune.tuner import Constraint, Integer, Nominal, Space
+from polytune.tuner.models.filling import filling_row
 from polytune.tuner.models.kriging import Kriging, expected_improvement
 from polytune.tuner.models.surrogate import Surrogate
 from polytune.tuner.searchers import make_search
@@ -67,9 +68,40 @@ def test_everything_is_evaluated_where_the_budget_is_enough():
     assert slowdowns("portfolio", 40, [0], cost=lambda index: 1.0 + (index * 7 % 40), space=space) == [1.0]
 
 
+def first_rows(space, seed, count=8):
+    search = Portfolio(space, np.random.default_rng(seed))
+    rows = []
+    for _ in range(count):
+        rows.append(search.ask())
+        search.tell(rows[-1], 1.0)
+    return rows
+
+
+def test_the_first_rows_fill_the_space():
+    points = KERNEL.features()
+    distances = np.abs(points[:, None] - points[None]).sum(axis=2) + 99 * np.eye(len(points))
+    nearest, from_middle = [], []
+    for seed in range(20):
+        rows = first_rows(KERNEL, seed)
+        assert len(set(rows)) == 8
+        nearest.append(distances[np.ix_(rows, rows)].min())
+        from_middle.append(((points[rows[0]] - 0.5) ** 2).sum())
+    drawn = [np.random.default_rng(seed).choice(len(points), 8, replace=False) for seed in range(20)]
+    assert np.mean(nearest) > 1.5 * np.mean([distances[np.ix_(rows, rows)].min() for rows in drawn])
+    assert np.mean(from_middle) < np.quantile(((points - 0.5) ** 2).sum(axis=1), 0.1)
+
+
+def test_all_rows_of_a_small_space_are_found():
+    space = FiniteSpace.from_configurations(["a"], [{"a": value} for value in range(7)])
+    assert sorted(first_rows(space, 0, 7)) == list(range(7))
+    assert filling_row(space, range(7), np.random.default_rng(0)) is None
+
+
 def test_it_hedges_when_nothing_improves(monkeypatch):
-    """All costs are equal: after a while every fourth row is the climber's, and every fourth one from curiosity."""
-    proposals = {}
+    """All costs are equal: after a while every fourth row is the climber's, and every fourth one from curiosity; of the
+    others, every third is the plainer model's."""
+    proposals, plainer = {}, []
+    monkeypatch.setattr(portfolio_module, "expected_best", lambda space, costs, rng: plainer.append(len(costs)))
     monkeypatch.setattr(
         Surrogate, "propose", lambda self, costs, curiosity: proposals.update({len(costs): curiosity}) or None
     )
@@ -77,7 +109,8 @@ def test_it_hedges_when_nothing_improves(monkeypatch):
     for _ in range(40):
         search.tell(search.ask(), 1.0)
     # The first row is an improvement over nothing; ten rows later patience ends.
-    assert [count for count in range(5, 40) if count not in proposals] == list(range(11, 40, 4))
+    assert plainer == [6, 9, 12, 18, 24, 30, 36]
+    assert [count for count in range(5, 40) if count not in {*proposals, *plainer}] == list(range(11, 40, 4))
     assert [count for count, curiosity in proposals.items() if curiosity > 1] == list(range(13, 40, 4))
 
 
@@ -190,9 +223,9 @@ def test_the_model_learns_that_multiples_of_powers_of_two_are_good(monkeypatch):
         values = space.configuration(index)
         return (1 + abs(values["tile"] - 6)) * (1.0 if values["block"] % 64 == 0 else 3.0) * (1 + values["block"] / 512)
 
-    with_factors = slowdowns("portfolio", 40, range(8), cost, space).mean()
+    with_factors = slowdowns("portfolio", 22, range(16), cost, space).mean()
     monkeypatch.setattr("polytune.tuner.models.surrogate._twos", lambda space: [])
-    assert with_factors - 1 < 0.6 * (slowdowns("portfolio", 40, range(8), cost, space).mean() - 1)
+    assert with_factors - 1 < 0.6 * (slowdowns("portfolio", 22, range(16), cost, space).mean() - 1)
 
 
 def valleys(index):

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SearchError
+from polytune.tuner.models.additive import expected_best
+from polytune.tuner.models.filling import filling_row
 from polytune.tuner.models.surrogate import Surrogate
 from polytune.tuner.models.surroundings import least_tried
 from polytune.tuner.searchers.finite.dlmt import DLMT
@@ -18,6 +20,7 @@ from polytune.tuner.spaces.finite import FiniteSpace
 
 _FEASIBLE = 3  # costs that a model needs at least
 _CURIOSITY = 3.0
+_PLAINER_MODEL = 3
 _WIDE = math.log(1.8)  # the deviation of the logarithms of costs from which on they are spread widely
 _WIDE_SAMPLE = 20  # evaluations before the first hedge there
 _WIDE_PATIENCE = 4
@@ -27,10 +30,12 @@ _DESIGN_PATIENCE = 24
 class Portfolio(FiniteSearcher):
     """Everything where the budget suffices for it; else a sample, then a model, with hedges against its errors.
 
-    A few random rows give a model something to learn from; from then on the model (`Surrogate`) says where the
-    largest improvement is expected.  When it has improved nothing for `patience` evaluations, it may be wrong, or the
-    best be found: from then on, until the next improvement, every other evaluation is a hedge, by turns a step of a
-    climb from a random row and a row of which the model knows little.
+    A few rows far from each other (`filling_row`) give a model something to learn from; from then on the model
+    (`Surrogate`) says where the largest improvement is expected.  Every third row is one that a plainer model of
+    another kind expects to be the best, a sum of one function per parameter (`expected_best`).  When nothing has
+    improved for `patience` evaluations, the models may be wrong, or the best be found: from then on, until the next
+    improvement, every other evaluation is a hedge, by turns a step of a climb from a random row and a row of which the
+    model knows little.
 
     Where the costs of the first sample are spread widely, by a geometric standard deviation of 1.8, a model of a smooth
     surface is easily sure of a valley that is not the best one.  There, after a few evaluations without an improvement
@@ -38,7 +43,7 @@ class Portfolio(FiniteSearcher):
     and after some more by turns a designed experiment (`DLMT`, where statsmodels is installed).
 
     Args:
-        initial: the random rows at first, of small budgets a fifth of them.
+        initial: the rows of the first sample, of small budgets a fifth of them.
         patience: evaluations without an improvement before hedging begins.
         designs: whether designed experiments are among the hedges, of which a proposal may take a tenth of a second.
     """
@@ -78,7 +83,8 @@ class Portfolio(FiniteSearcher):
             return self._fresh_row()
         feasible = sum(cost < math.inf for cost in self.costs.values())
         if len(self.costs) < self._initial or feasible < _FEASIBLE:
-            return self._fresh_row()
+            wanted = filling_row(self.space, self.costs, self._rng)
+            return wanted if wanted is not None else self._fresh_row()
         if self._is_wide is None:
             sample = [math.log(cost) for cost in self.costs.values() if 0 < cost < math.inf]
             self._is_wide = len(sample) > 1 and float(np.std(sample)) > _WIDE
@@ -88,8 +94,11 @@ class Portfolio(FiniteSearcher):
         late = self._turns_since_improvement - self._patience
         if late >= 0 and late % 4 == 0:
             return self._climber.ask()
-        curiosity = _CURIOSITY if late >= 0 and late % 4 == 2 else 1.0
-        wanted = self._surrogate.propose(self.costs, curiosity)
+        is_hedge = late >= 0 and late % 4 == 2
+        if not is_hedge and len(self.costs) % _PLAINER_MODEL == 0:
+            wanted = expected_best(self.space, self.costs, self._rng)
+        else:
+            wanted = self._surrogate.propose(self.costs, _CURIOSITY if is_hedge else 1.0)
         return wanted if wanted is not None else self._fresh_row()
 
     def _early_hedge(self) -> int | None:
