@@ -162,7 +162,11 @@ def condition(frame: Frame, node: ast.expr) -> Value:
         return promotion.constant(bool(known.value))
     if isinstance(node, ast.BoolOp):
         return _conjunction_of_conditions(frame, node)
-    value = read(frame, node)
+    value = computed(frame, node, evaluate(frame, node))
+    if isinstance(value, ArrayValue):
+        if value.shape:
+            raise ambiguous(frame, node)
+        value = value.at(())
     return promotion.truth(value)
 
 

@@ -210,8 +210,8 @@ class KernelWalk:
         most: of extents that depend on data, what they are at most.
         known: what has been found to hold at places of the program.
         kept: the arrays that one statement writes whole, before anything reads them.
-        written_back: where copies in other shapes are made, the arrays that get their elements when the kernel ends, and
-            the copies.
+        written_back: where copies in other shapes are made, the arrays that get their elements when the kernel ends,
+            and the copies.
         extracted: of what masks select under a name, the arrays that have been made of it, and after which nodes.
         states: the arrays that stand for states which calls of the library change, by what they are.
         obstacles: what is refused, as it is found.

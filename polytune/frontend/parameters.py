@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polytune.conversions import array_conversion, scalar_conversion
-from polytune.errors import Obstacle
+from polytune.errors import Obstacle, UnsupportedSourceError
 from polytune.frontend.expression import (
     Argument,
     Binary,
@@ -59,7 +59,8 @@ def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacl
     each with the reason.
 
     Raises:
-        ValueError: the signature names other arguments than the function.
+        UnsupportedSourceError: the signature names starred or keyword-only arguments.
+        ValueError: it names other arguments than the function.
     """
     refused: dict[str, Obstacle] = {}
     arguments = source.tree.args
@@ -74,6 +75,8 @@ def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacl
     nodes = (*arguments.posonlyargs, *arguments.args)
     names = [node.arg for node in nodes]
     if names != [name for name, _ in signature.structure or signature.arguments]:
+        if refused:  # a call has given them, too
+            raise UnsupportedSourceError.of(list(refused.values()))
         raise ValueError(f"{source.name} has the arguments ({', '.join(names)}), not ({signature})")
     owners = {part: node for node in nodes for part in _parts(dict(signature.structure).get(node.arg, Leaf(node.arg)))}
     for name, kind in signature.arguments:
