@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import SubscriptError
+from polytune.errors import SubscriptError, UnsupportedSourceError
 
 
 @polytune.kernel
@@ -72,3 +72,22 @@ def test_bins_are_counted() -> None:
         weights_of_bins(k, w, 3)
     with pytest.raises(ValueError):
         weights_of_bins(-k, w, 5)
+
+
+@polytune.kernel
+def with_more(A, *others):
+    A[0] = 1.0
+
+
+@polytune.kernel
+def ambiguous(A):
+    if A > 0:
+        A[0] = 1.0
+
+
+def test_what_a_call_gives_to_a_starred_argument_is_refused() -> None:
+    for more in ((), (np.ones(2),)):
+        with pytest.raises(UnsupportedSourceError, match="the argument 'others' is starred"):
+            with_more(np.ones(3), *more)
+    with pytest.raises(UnsupportedSourceError, match="the array A > 0 as a condition"):
+        ambiguous(np.ones(3))

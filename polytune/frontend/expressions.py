@@ -17,7 +17,7 @@ from polytune.frontend.array_expressions.creation import display
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.grids import grid_axes, is_grid, stacked
 from polytune.frontend.array_expressions.masks import either
-from polytune.frontend.array_expressions.operators import operation, unary
+from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
 from polytune.frontend.array_expressions.reading import (
     attribute,
     is_shape,
@@ -175,7 +175,11 @@ def condition(frame: Frame, node: ast.expr) -> Value:
         return promotion.constant(bool(known.value))
     if isinstance(node, ast.BoolOp):
         return _conjunction_of_conditions(frame, node)
-    value = read(frame, node)
+    value = computed(frame, node, evaluate(frame, node))
+    if isinstance(value, ArrayValue):
+        if value.shape:
+            raise ambiguous(frame, node)
+        value = value.at(())
     return promotion.truth(value)
 
 

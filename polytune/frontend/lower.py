@@ -124,7 +124,8 @@ def _impossible(kernel: KernelWalk, source: Source, nodes: Sequence[Node]) -> It
         if wrong is not None:
             yield Obstacle(location, *wrong)
         found = unconvertible(computation)
-        if found is not None:
+        is_complex = found is not None and isinstance(found.operand, Constant) and found.operand.dtype == "complex128"
+        if found is not None and not is_complex:  # of those it is said above
             yield _unconvertible(location, found)
         if impossible_power(computation) is not None:
             yield Obstacle(

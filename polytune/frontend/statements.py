@@ -15,7 +15,7 @@ from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.assignments import assign_augmented, assign_targets
 from polytune.frontend.expression import Break, Continue, Element, walk
 from polytune.frontend.expressions import evaluate, number
-from polytune.frontend.frame import Frame, ObjectBinding
+from polytune.frontend.frame import Frame, ObjectBinding, TupleBinding, Unknown
 from polytune.frontend.items import with_items_named
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.obstacles import read_on
@@ -113,6 +113,19 @@ def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
             return
         if evaluate_statement(frame, call, function, evaluate):
             return
+    match call.func:
+        case ast.Attribute(ast.Name(name), "append" | "extend" | "insert" | "pop" as method) if isinstance(
+            frame.bindings.get(name), TupleBinding
+        ):
+            frame.bindings[name] = Unknown()
+            frame.kernel.knowledge.unknown.add(frame.unique(name))
+            raise frame.source.refusal(
+                node,
+                f".{method}(...) of the list {name!r}",
+                "how many values a list has must be seen in the source",
+                f"make an array with as many elements as there may be, {name} = np.empty(n), assign {name}[count] and "
+                f"add to the count, and use {name}[:count]",
+            )
     plain_arguments(frame, call)
     raise frame.source.refusal(
         node,

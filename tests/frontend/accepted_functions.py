@@ -53,7 +53,7 @@ def ordered_and_looked_up(A, k):
     centred = A - np.median(A, axis=0, keepdims=True)
     parts = np.percentile(A, [25, 50]), np.quantile(A, (0.1, 0.9), axis=1)
     found = np.take_along_axis(A, k, axis=1), np.isin(k, [1, 3]), np.maximum.accumulate(A, axis=1)
-    return *ordered, centred, *parts, *found, max(A[0]), min(A[:, 1] * -1.0), np.shape(A)[1], A[0].shape[0], len(A.T)
+    return *ordered, centred, *parts, *found, max(A[0]), min(A[:, 1] * -1.0), A[0].shape[0], len(A.T)
 
 
 @accepted(lambda: (matrix(4, 5), vector(6), 2, 3), lambda: (matrix(2, 3), np.zeros(0), 0, 0))
@@ -87,4 +87,4 @@ def changed_in_another_shape(A, B):
 
 @accepted(lambda: (matrix(4, 6),))
 def extents_that_follow(A):
-    return A.reshape(A.shape[0], 3, -1), A.reshape((-1, 8)) + 1.0, A.reshape(2, -1, A.shape[1])
+    return np.shape(A)[1], A.reshape(A.shape[0], 3, -1), A.reshape((-1, 8)) + 1.0, A.reshape(2, -1, A.shape[1])

@@ -21,7 +21,7 @@ from polytune.frontend.array_expressions.sizes import require, size_text
 from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.expression import Compare, Expression
-from polytune.frontend.frame import Frame
+from polytune.frontend.frame import Frame, TupleBinding
 from polytune.frontend.names import element_type
 from polytune.frontend.parameters import derive, with_products
 from polytune.frontend.promotion import Value, number
@@ -67,7 +67,7 @@ class ArrayCall:
             return self.receiver
         if name in self.read:
             return self.read[name]
-        node = self.argument(name)
+        node = written_out(self.frame, self.argument(name))
         if isinstance(node, ast.Tuple | ast.List | ast.ListComp):
             found = handler_of(np.array)
             assert found is not None
@@ -206,6 +206,16 @@ class ArrayCall:
         """The error that refuses this call; for the caller to raise."""
         reason = "of arrays, a call's shape and type must be known before the kernel runs"
         return self.frame.source.refusal(self.node, what, reason, remedy)
+
+
+def written_out(frame: Frame, node: ast.expr) -> ast.expr:
+    """The name of a tuple or list as a list of its items; any other expression itself."""
+    binding = frame.bindings.get(node.id) if isinstance(node, ast.Name) else None
+    if not isinstance(binding, TupleBinding):
+        return node
+    places = (ast.copy_location(ast.Constant(place), node) for place in range(len(binding.items)))
+    items: list[ast.expr] = [ast.copy_location(ast.Subscript(node, at, ast.Load()), node) for at in places]
+    return ast.copy_location(ast.List(items, ast.Load()), node)
 
 
 Handler = Callable[[ArrayCall], Operand]

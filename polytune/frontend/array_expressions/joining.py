@@ -8,33 +8,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add
-from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.calls import ArrayCall, compiles, written_out
 from polytune.frontend.array_expressions.elementwise import as_array, cast_array, computed
 from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand
 from polytune.frontend.array_expressions.views import in_memory, permuted, rearranged
 from polytune.frontend.expression import Expression, Iterator
-from polytune.frontend.frame import TupleBinding
 from polytune.frontend.program import Node
 
 
 def joined_operands(call: ArrayCall, name: str) -> list[ArrayValue]:
     """The arrays of an argument that is a list of them."""
-    node = call.argument(name)
-    given = node.elts if isinstance(node, ast.Tuple | ast.List) else _named_arrays(call, node)
+    node = written_out(call.frame, call.argument(name))
+    given = node.elts if isinstance(node, ast.Tuple | ast.List) else ()
     if not given:
         raise call.refusal(f"{call.name} of something other than a list of arrays", "write the arrays: (A, B)")
     return [as_array(computed(call.frame, call.node, call.evaluate(call.frame, each))) for each in given]
-
-
-def _named_arrays(call: ArrayCall, node: ast.expr) -> list[ast.expr]:
-    """The arrays of a tuple or list that has a name; none for any other expression."""
-    binding = call.frame.bindings.get(node.id) if isinstance(node, ast.Name) else None
-    if not isinstance(binding, TupleBinding):
-        return []
-    places = (ast.copy_location(ast.Constant(place), node) for place in range(len(binding.items)))
-    return [ast.copy_location(ast.Subscript(node, place, ast.Load()), node) for place in places]
 
 
 def joined(call: ArrayCall, arrays: Sequence[ArrayValue], axis: int) -> ArrayValue:

@@ -107,7 +107,8 @@ def _check_mask(frame: Frame, node: ast.AST, array: ArrayValue, mask: ArrayValue
             "stretch the mask: np.broadcast_to(mask[:, None], A.shape)",
         )
     for left, right in zip(array.shape, mask.shape, strict=True):
-        agree(frame, node, left, right, (array.shape, mask.shape), "an array and its mask,")
+        remedy = "pass a mask of the array's shape"
+        agree(frame, node, left, right, (array.shape, mask.shape), "an array and its mask,", remedy)
 
 
 def named(frame: Frame, node: ast.AST, selection: Selection) -> Selection:

@@ -219,7 +219,8 @@ def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression |
         wanted = [rest if size is None else size for size in wanted]
     shape = tuple(extent(frame, size) for size in wanted if size is not None)
     old, new = size_of(frame, array.shape), size_of(frame, shape)
-    agree(frame, call.node, old, new, (array.shape, shape), "an array and its new shape,")
+    remedy = "name a shape of as many elements as the array has; -1 stands for the extent that makes it so"
+    agree(frame, call.node, old, new, (array.shape, shape), "an array and its new shape,", remedy)
 
     copy = kept(frame, call.node, in_shape(array, shape), "reshaped")
     if array.region is None or array.is_new:

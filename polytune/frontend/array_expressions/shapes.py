@@ -87,7 +87,13 @@ def _place(frame: Frame, extent: Expression) -> Place | None:
 
 
 def agree(
-    frame: Frame, node: ast.AST, left: Expression, right: Expression, shapes: tuple[Shape, Shape], what: str = ""
+    frame: Frame,
+    node: ast.AST,
+    left: Expression,
+    right: Expression,
+    shapes: tuple[Shape, Shape],
+    what: str = "",
+    remedy: str = _REMEDY,
 ) -> None:
     """See to it that two extents are equal, of two shapes that a refusal names.
 
@@ -97,6 +103,7 @@ def agree(
         left, right: the extents.
         shapes: those that the extents are of.
         what: what has these shapes, for the message; empty for operands.
+        remedy: what to do where they differ.
     """
     if are_equal(frame, left, right):
         return
@@ -110,7 +117,7 @@ def agree(
             parts.append(extent)
         parts.append(",)" if len(shape) == 1 else ")")
     require(
-        frame, node, Compare("==", left, right), f"{what} with shapes {first} and {second} do not fit", parts, _REMEDY
+        frame, node, Compare("==", left, right), f"{what} with shapes {first} and {second} do not fit", parts, remedy
     )
 
 

@@ -57,14 +57,14 @@ def loop_for_a_slice_in_an_expression(A, B, n: int):
 
 @refused("the array 'A' is used like a number", "A")
 def array_as_a_number(A, B):
-    for i in range(len(B)):
-        B[i] = min(1.0, B[i]) if A else 0.0 + A[i]
+    for i in range(A):
+        B[i] = A[i]
 
 
 @mended(array_as_a_number, TWO, "access an element, with 1 subscript", is_error=True)
 def element_for_an_array(A, B):
-    for i in range(len(B)):
-        B[i] = min(1.0, B[i]) if A[0] else 0.0 + A[i]
+    for i in range(int(A[3])):
+        B[i] = A[i]
 
 
 @refused("the array name 'A' is assigned", "A = 0.0")

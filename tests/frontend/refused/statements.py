@@ -207,3 +207,33 @@ def nothing(A):
 def something(A):
     for i in range(3, 5):
         A[i] = 1.0
+
+
+@refused(".append(...) of the list 'found'", "found.append(A[i])")
+def growing_list(A):
+    found = []
+    for i in range(len(A)):
+        if A[i] > 0.0:
+            found.append(A[i])
+    return np.array(found)
+
+
+@mended(growing_list, VECTOR, "make an array with as many elements as there may be")
+def counted_elements(A):
+    found = np.empty(len(A))
+    count = 0
+    for i in range(len(A)):
+        if A[i] > 0.0:
+            found[count] = A[i]
+            count += 1
+    return found[:count]
+
+
+@refused("a complex number where float64 is computed", "A[0] = 2j")
+def complex_constant(A):
+    A[0] = 2j
+
+
+@mended(complex_constant, VECTOR, "use z.real", is_error=True)
+def real_part_of_a_constant(A):
+    A[0] = 2j.real
