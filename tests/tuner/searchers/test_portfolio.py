@@ -114,16 +114,6 @@ def test_it_hedges_when_nothing_improves(monkeypatch):
     assert [count for count, curiosity in proposals.items() if curiosity > 1] == list(range(13, 40, 4))
 
 
-def test_the_plainer_model_waits_while_configurations_fail(monkeypatch):
-    plainer = []
-    monkeypatch.setattr(portfolio_module, "expected_best", lambda space, costs, rng: plainer.append(len(costs)))
-    monkeypatch.setattr(Surrogate, "propose", lambda self, costs, curiosity: None)
-    search = Portfolio(KERNEL, np.random.default_rng(0), patience=100)
-    for count in range(40):
-        search.tell(search.ask(), math.inf if count == 15 else 1.0)
-    assert plainer == [9, 12, 15, 24, 27, 30, 33, 36, 39]
-
-
 def test_an_improvement_ends_the_climbing():
     search = Portfolio(KERNEL, np.random.default_rng(0), patience=5)
     for count in range(30):

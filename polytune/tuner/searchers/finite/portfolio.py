@@ -21,7 +21,6 @@ from polytune.tuner.spaces.finite import FiniteSpace
 _FEASIBLE = 3  # costs that a model needs at least
 _CURIOSITY = 3.0
 _PLAINER_MODEL = 3
-_FAILURES = 8  # evaluations without a failure before the plainer model, which does not see where failures begin
 _WIDE = math.log(1.8)  # the deviation of the logarithms of costs from which on they are spread widely
 _WIDE_SAMPLE = 20  # evaluations before the first hedge there
 _WIDE_PATIENCE = 4
@@ -33,11 +32,10 @@ class Portfolio(FiniteSearcher):
 
     A few rows far from each other (`filling_row`) give a model something to learn from; from then on the model
     (`Surrogate`) says where the largest improvement is expected.  Every third row is one that a plainer model of
-    another kind expects to be the best, a sum of one function per parameter (`expected_best`), unless one of the last
-    eight evaluations has failed: what fails depends on several parameters together.  When nothing has improved for
-    `patience` evaluations, the models may be wrong, or the best be found: from then on, until the next improvement,
-    every other evaluation is a hedge, by turns a step of a climb from a random row and a row of which the model knows
-    little.
+    another kind expects to be the best, a sum of one function per parameter (`expected_best`).  When nothing has
+    improved for `patience` evaluations, the models may be wrong, or the best be found: from then on, until the next
+    improvement, every other evaluation is a hedge, by turns a step of a climb from a random row and a row of which the
+    model knows little.
 
     Where the costs of the first sample are spread widely, by a geometric standard deviation of 1.8, a model of a smooth
     surface is easily sure of a valley that is not the best one.  There, after a few evaluations without an improvement
@@ -97,8 +95,7 @@ class Portfolio(FiniteSearcher):
         if late >= 0 and late % 4 == 0:
             return self._climber.ask()
         is_hedge = late >= 0 and late % 4 == 2
-        has_failed = math.inf in list(self.costs.values())[-_FAILURES:]
-        if not is_hedge and not has_failed and len(self.costs) % _PLAINER_MODEL == 0:
+        if not is_hedge and len(self.costs) % _PLAINER_MODEL == 0:
             wanted = expected_best(self.space, self.costs, self._rng)
         else:
             wanted = self._surrogate.propose(self.costs, _CURIOSITY if is_hedge else 1.0)
