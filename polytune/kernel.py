@@ -43,7 +43,7 @@ from polytune.runtime.machine import machine, vector_registers
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.threads import current_threads
 from polytune.signature import Signature, Structure
-from polytune.structures import functions_of, has_structure, taken_apart
+from polytune.structures import functions_of, has_structure, misplaced, taken_apart
 from polytune.surroundings import Surroundings, surroundings_of, surroundings_of_value
 from polytune.tracebacks import shows_frames_of_callers, warn_caller
 from polytune.tuner import Budget, OnlineTuner, Search, Space
@@ -448,7 +448,10 @@ class Kernel(CallableKernel, Generic[P, R]):
                     if self.background and machine().cores > 1:
                         background.expect()  # while the source is analysed
                     places = partial(normal_location, forms)
-                    source = self.module_text(signature, devices=with_devices, places=places)
+                    try:
+                        source = self.module_text(signature, devices=with_devices, places=places)
+                    except UnsupportedSourceError as refusal:
+                        raise misplaced(signature, refusal) or refusal from None
                     if self._outside is not None and self._outside.changed():  # while it was compiled
                         self._outside = None
                         continue

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from types import BuiltinFunctionType, FunctionType, NoneType
 from typing import Any
 
 import numpy as np
 
-from polytune.errors import ArgumentError
+from polytune.errors import ArgumentError, UnsupportedSourceError
 from polytune.records import dataclass
 from polytune.signature import Fixed, Items, Leaf, Signature, Structure
 
-__all__ = ["FlatArguments", "functions_of", "has_structure", "taken_apart"]
+__all__ = ["FlatArguments", "functions_of", "has_structure", "misplaced", "taken_apart"]
 
 _MOST_PARTS = 256
 """The most numbers and arrays in one call: code is made for each."""
@@ -117,3 +118,30 @@ def functions_of(signature: Signature) -> Iterator[tuple[str, Callable[..., Any]
             waiting += [(f"{name}[{k}]", item) for k, item in enumerate(structure.items)]
         elif isinstance(structure, Fixed) and callable(structure.value):
             yield name, structure.value
+
+
+def misplaced(signature: Signature, refusal: UnsupportedSourceError) -> ArgumentError | None:
+    """Return what is wrong with a call that passes a tuple, None or a text where an array or a number is meant; None
+    where something else stands in the way.
+
+    Args:
+        signature: of the call.
+        refusal: of the kernel, for such a call.
+    """
+    odd = {name: part for name, part in signature.structure if not isinstance(part, Leaf) and not _is_function(part)}
+    # Of ``image.shape[0]`` and of ``image[i]`` it is the argument that cannot be used so.
+    used = [re.match(r"\w*", each.location.segment) for each in refusal.obstacles]
+    names = [found[0] if found else "" for found in used]
+    if not all(name in odd for name in names):
+        return None
+    name = names[0]
+    part = odd[name]
+    given = repr(part.value) if isinstance(part, Fixed) else "a tuple"
+    return ArgumentError(
+        f"argument {name!r} is {given}, with which the kernel cannot be compiled; pass a NumPy array or a number, if "
+        f"that is meant:\n{refusal.obstacles[0]}"
+    )
+
+
+def _is_function(part: Structure) -> bool:
+    return isinstance(part, Fixed) and callable(part.value)

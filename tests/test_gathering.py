@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import SubscriptError, UnsupportedSourceError
+from polytune.errors import ArgumentError, SubscriptError, UnsupportedSourceError
 from tests.test_control import in_every_version
 from tests.test_results import compared
 
@@ -157,3 +157,17 @@ def test_a_subscript_out_of_a_part_is_out_of_range() -> None:
     for wrong in (3, -4):  # which the array has, but not the part
         with pytest.raises(SubscriptError, match="out of range"):
             kernel(A.copy(), np.array([0, wrong]))
+
+
+def assigned_elements(A, B, index):
+    A[index] = B
+
+
+def test_what_is_assigned_to_elements_may_have_leading_extents_of_one() -> None:
+    kernel = polytune.kernel(budget=0)(assigned_elements)
+    index, right, found = np.array([2, 0, 1]), np.zeros(4), np.zeros(4)
+    assigned_elements(right, np.array([[3.0, 4.0, 5.0]]), index)
+    kernel(found, np.array([[3.0, 4.0, 5.0]]), index)
+    np.testing.assert_array_equal(found, right)
+    with pytest.raises(ArgumentError, match="do not fit"):
+        kernel(found, np.ones((3, 3)), index)

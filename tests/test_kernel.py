@@ -80,6 +80,13 @@ def check_every_version(kernel: Any, *arguments: Any) -> None:
 # Calls
 
 
+def moved(A, *, by, times=1):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] += by * times
+    return A
+
+
 def test_calls_by_position_keyword_and_default() -> None:
     A = matrix(4, 3)
     wanted = np.empty((4, 3))
@@ -91,6 +98,15 @@ def test_calls_by_position_keyword_and_default() -> None:
     B = np.empty((4, 3))
     scaled(A, factor=-1.0, B=B)
     np.testing.assert_allclose(B, wanted - 3.0 * A, rtol=1e-12)
+
+
+def test_arguments_that_are_passed_by_name_alone() -> None:
+    A = matrix(4, 3)
+    kernel = polytune.kernel(moved)
+    np.testing.assert_allclose(kernel(A.copy(), by=2.0), A + 2.0)
+    np.testing.assert_allclose(kernel(A.copy(), by=2.0, times=3), A + 6.0)
+    with pytest.raises(ArgumentError, match=r"moved\(A, \*, by, times=1\)"):
+        kernel(A, 2.0)
 
 
 @pytest.mark.parametrize("call", [lambda A: scaled(A), lambda A: scaled(A, A, 1.0, 2.0), lambda A: scaled(A, C=A)])
@@ -162,12 +178,13 @@ def test_a_method_that_is_a_kernel_is_told_that_it_has_no_object() -> None:
 
 def test_unsupported_source_is_refused_at_the_call() -> None:
     @polytune.kernel
-    def reads_a_list(A):
+    def reads_a_file(A):
         for i in range(len(A)):
-            A[i] = [1.0, 2.0][i]
+            with open("numbers.txt") as file:
+                A[i] = float(file.readline())
 
     with pytest.raises(UnsupportedSourceError, match=r"test_kernel\.py:\d+"):
-        reads_a_list(np.zeros(2))
+        reads_a_file(np.zeros(2))
 
 
 # Refused arguments

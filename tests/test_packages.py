@@ -55,9 +55,14 @@ def test_the_sdist_has_what_its_tests_need(tmp_path) -> None:
     assert {"LICENSE", "README.md", "CHANGELOG.md", "Makefile", "SECURITY.md", ".ci/run", ".ci/smoke.py"} <= names
 
 
-def test_versions_agree() -> None:
-    cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
-    assert cited and cited[1] == __version__
+def test_versions_and_dates_agree() -> None:
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version, date = (re.search(rf"^{key}: (.*)$", cited, re.MULTILINE) for key in ("version", "date-released"))
+    assert version and version[1] == __version__
+    # The changes that are in no version yet come first, then those of this one.
+    released = re.findall(r"^## \[(.*?)\](?: - (.*))?$", changes, re.MULTILINE)
+    assert date and released[:2] == [("Unreleased", ""), (__version__, date[1])]
 
 
 @pytest.fixture

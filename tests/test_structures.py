@@ -165,3 +165,31 @@ def test_explanations_name_such_arguments() -> None:
     kernel = polytune.kernel(budget=0)(chosen)
     kernel(vector(4), order="down")
     assert "order: 'down'" in kernel.explain() and "out: None" in kernel.explain()
+
+
+@polytune.kernel
+def scaled(A, how):
+    for i in range(A.shape[0]):
+        A[i] = A[i] * 2.0 if how == "twice" else A[i]
+
+
+@polytune.kernel
+def asked(A, question):
+    for i in range(A.shape[0]):
+        A[i] = float(input(question))
+
+
+@pytest.mark.parametrize(("wrong", "told"), [("A", "'A'"), (None, "None"), ((1.0, 2.0), "a tuple")])
+def test_what_is_passed_where_an_array_is_meant_is_named(wrong, told) -> None:
+    with pytest.raises(
+        ArgumentError, match=rf"^argument 'A' is {told}, with which .* pass a NumPy array .*\n.*py:\d+: "
+    ):
+        scaled(wrong, "twice")
+
+
+def test_a_text_in_its_place_is_not_called_wrong() -> None:
+    x = np.ones(3)
+    scaled(x, "twice")
+    assert x.sum() == 6.0
+    with pytest.raises(UnsupportedSourceError, match="input"):
+        asked(x, "which?")

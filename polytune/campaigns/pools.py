@@ -110,9 +110,7 @@ class DaskPool:
             scheduler = self._client.scheduler_info(n_workers=-1)
             workers, self.session = scheduler["workers"], str(scheduler["id"])
         except (OSError, TimeoutError, KeyError) as error:
-            raise CampaignError(
-                f"the scheduler is gone ({error}); what was measured is kept: begin the campaign again to go on"
-            ) from error
+            raise _gone(error) from error
         if not self._checked.issuperset(workers):
             self._check_versions(set(workers) - self._checked)
         known = {address: each for address, each in workers.items() if address in self._checked}
@@ -146,17 +144,25 @@ class DaskPool:
             place: the worker.
             name: what the dashboard calls the task.
             function, arguments: what is called.
+
+        Raises:
+            CampaignError: the scheduler is gone.
         """
         offered = {"resources": {RESOURCE: 1}} if place.name in self._offer else {}
-        pending: Pending = self._client.submit(
-            function,
-            *arguments,
-            key=f"{name}-{uuid.uuid4().hex}",
-            workers=[place.name],
-            allow_other_workers=False,
-            pure=False,
-            **offered,
-        )
+        try:
+            pending: Pending = self._client.submit(
+                function,
+                *arguments,
+                key=f"{name}-{uuid.uuid4().hex}",
+                workers=[place.name],
+                allow_other_workers=False,
+                pure=False,
+                **offered,
+            )
+        except Exception as error:  # Dask has no class for it
+            if self._client.status in ("running", "connecting"):
+                raise
+            raise _gone(error) from error
         return pending
 
     def restart(self, place: Place) -> bool:
@@ -164,6 +170,12 @@ class DaskPool:
         with contextlib.suppress(Exception):  # without a nanny it cannot, and stays as it is
             self._client.restart_workers([place.name], timeout=_SECONDS_TO_RESTART, raise_for_error=False)
         return False
+
+
+def _gone(error: Exception) -> CampaignError:
+    return CampaignError(
+        f"the scheduler is gone ({error}); what was measured is kept: begin the campaign again to go on"
+    )
 
 
 class ExecutorPool:
@@ -294,5 +306,8 @@ def _client_of(address: str) -> Iterator[Any]:
             f"there is no Dask scheduler at {address}: start one with 'dask scheduler', and workers with 'dask worker "
             f"{address} --nworkers 1 --resources {RESOURCE}=1'"
         ) from error
-    with client:
+    try:
         yield client
+    finally:
+        with contextlib.suppress(OSError, TimeoutError):  # the scheduler may be gone
+            client.close()

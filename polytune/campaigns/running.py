@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import platform
 import queue
@@ -148,7 +149,7 @@ class Running:
     def cancel(self) -> None:
         """Ask for nothing more of what has been submitted."""
         for task in self._tasks.values():
-            task.future.cancel()
+            _cancel(task.future)
         self._tasks.clear()
 
     # ---- giving work
@@ -318,7 +319,7 @@ class Running:
         self._tasks.pop(task.place.name, None)
         for known in (self._places, self._free):
             known.pop(task.place.name, None)  # until the next look shows that it is there
-        task.future.cancel()
+        _cancel(task.future)
         self._lost += 1
         search = task.search
         if search is None:
@@ -361,6 +362,11 @@ class Running:
             seconds=elapsed,
             left=left * elapsed / measured if measured else None,
         )
+
+
+def _cancel(future: Pending) -> None:
+    with contextlib.suppress(Exception):  # whom it was submitted to is gone
+        future.cancel()
 
 
 def _is_cancelled(error: BaseException) -> bool:

@@ -43,6 +43,7 @@ from polytune.frontend.generated_names import MARK
 from polytune.frontend.results import (
     Result,
     ReturnedArray,
+    ReturnedAxis,
     ReturnedChoice,
     ReturnedError,
     ReturnedNothing,
@@ -246,8 +247,8 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
     match result:
         case ReturnedArray(name):
             return array(name)
-        case ReturnedPart(name, count):
-            return f"{array(name)}[: {value(count)}].copy()"
+        case ReturnedPart(name, axes):
+            return f"{array(name)}[{', '.join(_axis_text(axis, value) for axis in axes)}]"
         case ReturnedTuple(items):
             inner = ", ".join(result_text(item, value, array) for item in items)
             return f"({inner},)" if len(items) == 1 else f"({inner})"
@@ -261,3 +262,12 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
             literals = text.replace(MARK, "\\x24")  # it stands in literals of text alone
             return f"{MARK}raised({literals})"
     return value(result)
+
+
+def _axis_text(axis: ReturnedAxis, value: Callable[[Expression], str]) -> str:
+    """The subscript of an axis of which a part is returned."""
+    start = value(axis.start)
+    if axis.size is None:
+        return start
+    size = value(axis.size)
+    return f"{start}:{start} + {size}" if axis.step == 1 else f"{start}:{start} + {axis.step} * {size}:{axis.step}"

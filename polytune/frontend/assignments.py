@@ -117,7 +117,9 @@ def _bind(frame: Frame, node: ast.stmt, target: ast.Name, value: ast.expr, shape
         if isinstance(named, TupleBinding):
             binding = named
         else:
-            thing = outside_object(frame, value) if isinstance(value, ast.Name | ast.Attribute) else None
+            is_type = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "type"
+            is_thing = is_type or isinstance(value, ast.Name | ast.Attribute)
+            thing = outside_object(frame, value) if is_thing else None
             if thing is None or not callable(thing):
                 return False
             binding = ObjectBinding(thing)

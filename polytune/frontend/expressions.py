@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy as np
 from polytune.frontend import bits, promotion
 from polytune.frontend.array_expressions.calling import results_of_call
 from polytune.frontend.array_expressions.creation import display
-from polytune.frontend.array_expressions.elementwise import as_array, compared, computed
+from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.grids import grid_axes, is_grid, stacked
 from polytune.frontend.array_expressions.masks import either
 from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
@@ -26,6 +28,7 @@ from polytune.frontend.array_expressions.reading import call as call_of_arrays
 from polytune.frontend.array_expressions.several import several_arrays
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.array_expressions.views import whole
+from polytune.frontend.comparisons import comparison
 from polytune.frontend.complex_numbers import conjugated
 from polytune.frontend.frame import (
     ArrayBinding,
@@ -43,13 +46,16 @@ from polytune.frontend.frame import (
 from polytune.frontend.functions import ArityError, apply, is_known
 from polytune.frontend.literals import constant_value, read_text
 from polytune.frontend.names import lookup, outside_object
-from polytune.frontend.objects import compared_objects, known_object
-from polytune.frontend.operators import COMPARISONS, combined, operator_symbol
+from polytune.frontend.objects import known_object
+from polytune.frontend.operators import combined, operator_symbol
 from polytune.frontend.outside_calls import ONE_OF_THESE, is_method, plain_arguments, refused_call
 from polytune.frontend.promotion import Value
-from polytune.frontend.refusals import counted, instead_of, refuse_expression
+from polytune.frontend.refusals import counted, refuse_expression
 from polytune.frontend.source import inlinable
 from polytune.frontend.subscripts import read_element
+
+_OF_SHAPES: tuple[tuple[Any, str], ...] = ((min, "min"), (max, "max"), (sum, "+"), (math.prod, "*"))
+"""Python's functions of the numbers in a tuple, which a shape is."""
 
 
 def read(frame: Frame, node: ast.expr) -> Value:
@@ -87,33 +93,40 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
         case ast.Attribute():
             return _attribute(frame, node)
         case ast.BinOp():
-            left, right = evaluate(frame, node.left), evaluate(frame, node.right)
-            _refuse_lists(frame, node, left, right)
-            if not (isinstance(left, Value) and isinstance(right, Value)):
-                return operation(frame, node, node.op, left, right)
-            symbol = operator_symbol(frame, node, node.op)
-            return combined(frame, symbol, left, right)
+            return _operation(frame, node)
         case ast.UnaryOp():
             return _unary(frame, node)
         case ast.Compare():
-            return _comparison(frame, node)
+            return comparison(frame, node, evaluate, number, _shape_or_tuple, _items)
         case ast.BoolOp():
             return _conjunction(frame, node)
         case ast.IfExp():
-            test = condition(frame, node.test)
-            if test.constant is not None:
-                return evaluate(frame, node.body if test.constant else node.orelse)
-            branch = replace(frame, pure=True)
-            if mentions_arrays(frame, node.body) or mentions_arrays(frame, node.orelse):
-                sides = [computed(branch, side, evaluate(branch, side)) for side in (node.body, node.orelse)]
-                if any(isinstance(side, ArrayValue) and side.shape for side in sides):
-                    return either(frame, node, test, *sides)
-            return promotion.select(test, read(branch, node.body), read(branch, node.orelse), evaluated=True)
+            return _choice(frame, node)
         case ast.Call():
             return _call(frame, node)
         case ast.List(elements) if elements:
             return display(frame, ast.copy_location(ast.List(unstarred(frame, elements)), node), evaluate)
     raise refuse_expression(frame.source, node)
+
+
+def _operation(frame: Frame, node: ast.BinOp) -> Operand:
+    left, right = evaluate(frame, node.left), evaluate(frame, node.right)
+    _refuse_lists(frame, node, left, right)
+    if not (isinstance(left, Value) and isinstance(right, Value)):
+        return operation(frame, node, node.op, left, right)
+    return combined(frame, operator_symbol(frame, node, node.op), left, right)
+
+
+def _choice(frame: Frame, node: ast.IfExp) -> Operand:
+    test = condition(frame, node.test)
+    if test.constant is not None:
+        return evaluate(frame, node.body if test.constant else node.orelse)
+    branch = replace(frame, pure=True)
+    if mentions_arrays(frame, node.body) or mentions_arrays(frame, node.orelse):
+        sides = [computed(branch, side, evaluate(branch, side)) for side in (node.body, node.orelse)]
+        if any(isinstance(side, ArrayValue) and side.shape for side in sides):
+            return either(frame, node, test, *sides)
+    return promotion.select(test, read(branch, node.body), read(branch, node.orelse), evaluated=True)
 
 
 def _conjunction(frame: Frame, node: ast.BoolOp) -> Value:
@@ -248,7 +261,7 @@ def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         return _part_of_shape(frame, node, node.slice)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        sides = [read_shape(frame, side) or _tuple_of_numbers(frame, side) for side in (node.left, node.right)]
+        sides = [_shape_or_tuple(frame, side) for side in (node.left, node.right)]
         return None if sides[0] is None or sides[1] is None else (*sides[0], *sides[1])
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         is_shape_of = isinstance(node.func, ast.Attribute) and outside_object(frame, node.func) is np.shape
@@ -280,6 +293,14 @@ def _is_part(frame: Frame, node: ast.expr) -> bool:
     return isinstance(node, ast.Subscript) and mentions_arrays(frame, node)
 
 
+def _shape_or_tuple(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
+    """The same, and the values of a tuple of numbers."""
+    shape = read_shape(frame, node)
+    if shape:
+        return shape
+    return tuple(number(frame, element) for element in node.elts) if isinstance(node, ast.Tuple) else None
+
+
 def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[Value, ...] | None:
     """Return what ``A.shape[:2]`` and its like stand for; None where no shape is sliced, or by what is not constant."""
     whole = read_shape(frame, node.value)
@@ -296,15 +317,7 @@ def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[
 def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
     grid = outside_object(frame, node.value) if isinstance(node.value, ast.Attribute | ast.Name) else None
     if is_grid(grid):
-        axes = grid_axes(frame, node, grid, number)
-        if grid is np.ogrid and len(axes) > 1:
-            raise frame.source.refusal(
-                node,
-                f"{frame.source.segment(node)} is used as one array",
-                "it is a tuple of arrays of different shapes",
-                "give each a name: i, j = np.ogrid[0:n, 0:m], or use np.mgrid",
-            )
-        return axes[0] if len(axes) == 1 else stacked(axes)
+        return _grid(frame, node, grid)
     returned = inlined_call(frame, node.value) if isinstance(node.value, ast.Call) else None
     if isinstance(returned, ArrayBinding | ViewBinding):
         return subscripted(frame, node, evaluate, _array(frame, node, returned))
@@ -316,6 +329,24 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
     position = read(frame, node.slice).constant if not isinstance(node.slice, ast.Slice | ast.Tuple) else None
     if position is None and isinstance(node.value, ast.Name) and isinstance(lookup(frame, node.value), TupleBinding):
         return Value(read_element(frame, node, read), weak=True)  # Python's own numbers
+    return _item(frame, node, items, position)
+
+
+def _grid(frame: Frame, node: ast.Subscript, grid: Any) -> ArrayValue:
+    """``np.mgrid[...]`` or ``np.ogrid[...]``."""
+    axes = grid_axes(frame, node, grid, number)
+    if grid is np.ogrid and len(axes) > 1:
+        raise frame.source.refusal(
+            node,
+            f"{frame.source.segment(node)} is used as one array",
+            "it is a tuple of arrays of different shapes",
+            "give each a name: i, j = np.ogrid[0:n, 0:m], or use np.mgrid",
+        )
+    return axes[0] if len(axes) == 1 else stacked(axes)
+
+
+def _item(frame: Frame, node: ast.Subscript, items: tuple[Meaning, ...], position: Any) -> Operand:
+    """The item of a tuple that a subscript selects, which is a number or an array."""
     if not isinstance(position, int) or not -len(items) <= position < len(items):
         raise frame.source.refusal(
             node,
@@ -427,85 +458,13 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
     raise AssertionError(f"Python has no operator {node.op!r}")
 
 
-def _comparison(frame: Frame, node: ast.Compare) -> Operand:
-    outcome = compared_objects(frame, node)
-    if outcome is not None:
-        return outcome
-    if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
-        is_in = _membership(frame, node)
-        if is_in is not None:
-            return is_in
-    if any(type(operator) not in COMPARISONS for operator in node.ops):
-        raise frame.source.refusal(
-            node,
-            "a comparison by is or in",
-            "numbers are compared by their values; in finds one among values that are seen in the source",
-            "use == or !=, or in with a tuple, x in (1, 2)",
-        )
-    shapes = [read_shape(frame, side) or _tuple_of_numbers(frame, side) for side in (node.left, *node.comparators)]
-    if (
-        len(shapes) == 2
-        and isinstance(node.ops[0], ast.Eq | ast.NotEq)
-        and shapes[0] is not None
-        and shapes[1] is not None
-    ):
-        return _same_tuples(shapes[0], shapes[1], isinstance(node.ops[0], ast.Eq))
-    found = [evaluate(frame, operand) for operand in (node.left, *node.comparators)]
-    symbols = [COMPARISONS[type(operator)] for operator in node.ops]
-    if not all(isinstance(operand, Value) for operand in found):
-        if len(symbols) > 1:
-            raise ambiguous(frame, node)
-        return compared(frame, node, symbols[0], *found)
-    operands = [promotion.number(operand) for operand in found if isinstance(operand, Value)]
-    pairs = zip(symbols, operands, operands[1:], strict=False)
-    return promotion.logical("and", [promotion.compare(symbol, left, right) for symbol, left, right in pairs])
-
-
-def _membership(frame: Frame, node: ast.Compare) -> Value | None:
-    """``x in (1, 2)``, or ``not in``; None where the values are not seen in the source."""
-    container = node.comparators[0]
-    if isinstance(container, ast.Tuple | ast.List | ast.Set):
-        values = [number(frame, element) for element in container.elts]
-    else:
-        items = _items(frame, container) if isinstance(container, ast.Name | ast.Attribute) else None
-        if items is None or not all(isinstance(item, ValueBinding) for item in items):
-            return None
-        values = [promotion.number(item.value) for item in items if isinstance(item, ValueBinding)]
-    wanted = number(frame, node.left)
-    if not values:
-        return promotion.constant(isinstance(node.ops[0], ast.NotIn))
-    same = promotion.logical("or", [promotion.compare("==", wanted, value) for value in values])
-    return same if isinstance(node.ops[0], ast.In) else promotion.negation(same)
-
-
-def _tuple_of_numbers(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
-    return tuple(number(frame, element) for element in node.elts) if isinstance(node, ast.Tuple) else None
-
-
-def _same_tuples(left: tuple[Value, ...], right: tuple[Value, ...], equal: bool) -> Value:
-    """Return whether two shapes are the same, or are not."""
-    if len(left) != len(right):
-        return promotion.constant(not equal)
-    pairs = [promotion.compare("==", one, other) for one, other in zip(left, right, strict=True)]
-    same = promotion.logical("and", pairs)
-    return same if equal else promotion.negation(same)
-
-
 def _call(frame: Frame, node: ast.Call) -> Operand:
     node = _unstarred_call(frame, node)
     name = frame.source.segment(node.func)
     function = None if is_method(frame, node.func) else outside_object(frame, node.func)
-    if function is len and len(node.args) == 1:
-        items = _items(frame, node.args[0])
-        if items is not None:
-            return promotion.constant(len(items))
-        shape = read_shape(frame, ast.copy_location(ast.Attribute(node.args[0], "shape", ast.Load()), node))
-        if shape is not None:
-            return shape[0]
-        if mentions_arrays(frame, node.args[0]):
-            array = computed(frame, node, evaluate(frame, node.args[0]))
-            if isinstance(array, ArrayValue) and array.ndim:
-                return Value(array.shape[0], weak=True)
+    of_extents = _of_extents(frame, node, function) if len(node.args) == 1 else None
+    if of_extents is not None:
+        return of_extents
     inlined = inlined_call(frame, node)
     if inlined is not None:
         if isinstance(inlined, ArrayBinding | ViewBinding):
@@ -529,12 +488,37 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
         case ast.Call(ast.Attribute(owner, "conjugate" | "conj"), [], []) if function is None:
             return conjugated(read(frame, owner))
     if not is_known(function):
-        raise refused_call(frame, node, f"{name} is called", instead_of(name, ONE_OF_THESE))
+        raise refused_call(frame, node, f"{name} is called", ONE_OF_THESE)
     plain_arguments(frame, node)
     try:
         return apply(function, [read(frame, argument) for argument in node.args])
     except ArityError as error:
         raise refused_call(frame, node, f"{name}(...) {error}", "pass as many as it takes") from None
+
+
+def _of_extents(frame: Frame, node: ast.Call, function: Any) -> Value | None:
+    """The length of a tuple or an array, and what is computed of a shape, as its product; None for any other call."""
+    (argument,) = node.args
+    if function is len:
+        return _length(frame, node, argument)
+    symbol = next((symbol for each, symbol in _OF_SHAPES if each is function), None)
+    shape = None if symbol is None or node.keywords else read_shape(frame, argument)
+    return reduce(partial(promotion.binary, symbol), shape) if symbol is not None and shape else None
+
+
+def _length(frame: Frame, node: ast.Call, argument: ast.expr) -> Value | None:
+    """The length of a tuple, or of an array along its first dimension; None of anything else."""
+    items = _items(frame, argument)
+    if items is not None:
+        return promotion.constant(len(items))
+    shape = read_shape(frame, ast.copy_location(ast.Attribute(argument, "shape", ast.Load()), node))
+    if shape is not None:
+        return shape[0]
+    if mentions_arrays(frame, argument):
+        array = computed(frame, node, evaluate(frame, argument))
+        if isinstance(array, ArrayValue) and array.ndim:
+            return Value(array.shape[0], weak=True)
+    return None
 
 
 def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meaning | None:

@@ -305,6 +305,7 @@ def _table() -> dict[Any, _Rule]:
         int: (1, 1, partial(_convert, "int64", True)),
         float: (1, 1, partial(_convert, "float64", True)),
         bool: (1, 1, lambda arguments: truth(arguments[0])),
+        round: (1, 1, lambda arguments: cast(_to_even(arguments), "int64", weak=True)),
         math.log: (1, 2, _logarithm),
         math.pow: (2, 2, partial(_function, "pow", True)),
         math.fabs: (1, 1, partial(_fabs, True)),

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from polytune.frontend.inference import infer_signature
-from polytune.frontend.source import read_source
+from polytune.frontend.source import arguments_of, read_source
 from polytune.signature import ArgumentType, ArrayType, Fixed, Leaf, ScalarType, Signature
 
 MOST = 24
@@ -32,7 +32,7 @@ def possible_signatures(function: Any, *, annotated: bool = True) -> list[Signat
     """
     inferred = infer_signature(function, annotated=annotated)
     tree = read_source(function).tree
-    arguments = (*tree.args.posonlyargs, *tree.args.args)
+    arguments = arguments_of(tree)
     open_names = {each.arg for each in arguments if not annotated or each.annotation is None}
     sliced, used, named = _uses_of_arrays(tree)
     kinds = {name: kind for name, kind in inferred.arguments if name in open_names}
@@ -50,7 +50,7 @@ def possible_signatures(function: Any, *, annotated: bool = True) -> list[Signat
 
 def _may_be_none(tree: ast.FunctionDef) -> set[str]:
     """The arguments whose default is None."""
-    arguments = (*tree.args.posonlyargs, *tree.args.args)
+    arguments = arguments_of(tree)
     given = tree.args.defaults
     pairs = zip(arguments[len(arguments) - len(given) :], given, strict=True)
     return {each.arg for each, default in pairs if isinstance(default, ast.Constant) and default.value is None}

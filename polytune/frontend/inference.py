@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import Obstacle, UnsupportedSourceError
-from polytune.frontend.source import Source, inlinable, read_source
+from polytune.frontend.source import Source, arguments_of, inlinable, read_source
 from polytune.records import dataclass
 from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature, parse_type
 
@@ -51,7 +51,7 @@ def infer_signature(function: Any, *, annotated: bool = True) -> Signature:
     uses = _uses(source, ())
     types: list[tuple[str, ArgumentType]] = []
     refused: list[Obstacle] = []
-    for argument in (*source.tree.args.posonlyargs, *source.tree.args.args):
+    for argument in arguments_of(source.tree):
         try:
             types.append((argument.arg, _type(source, argument, uses, argument.annotation if annotated else None)))
         except UnsupportedSourceError as error:
@@ -143,8 +143,12 @@ def _is_new_or_rest(item: ast.expr) -> bool:
 
 def _note_integers(node: ast.AST, uses: _NameUses) -> None:
     match node:
-        case ast.For(ast.Name(variable), ast.Call(ast.Name("range"), arguments)):
+        case ast.For(
+            ast.Name(variable),
+            ast.Call(ast.Name("range" | "prange") | ast.Attribute(_, "prange")),
+        ):
             uses.integers.add(variable)
+        case ast.Call(ast.Name("range" | "prange") | ast.Attribute(_, "prange"), arguments):
             uses.integers |= set(_bare_names(arguments))
             uses.integer_arrays |= set(_arrays_in(arguments))
         case ast.BinOp(left, ast.BitAnd() | ast.BitOr() | ast.BitXor() | ast.LShift() | ast.RShift(), right):
@@ -166,10 +170,11 @@ def _note_call(source: Source, node: ast.Call, uses: _NameUses, callers: tuple[F
         return
     callee = read_source(function)
     inner = _uses(callee, (*callers, source.function))
-    names = [argument.arg for argument in (*callee.tree.args.posonlyargs, *callee.tree.args.args)]
+    names = [argument.arg for argument in arguments_of(callee.tree)]
     for name, argument in zip(names, node.args, strict=False):
-        if name in inner.ranks and isinstance(argument, ast.Name):
-            uses.array(argument.id, inner.ranks[name])
+        if name in inner.ranks:
+            for base in _bases(argument):
+                uses.array(base.id, inner.ranks[name] + _subscript_count(argument))
         if name in inner.integers:
             uses.integers |= set(_bare_names([argument]))
             uses.integer_arrays |= set(_arrays_in([argument]))
@@ -183,6 +188,16 @@ def _bases(node: ast.expr) -> Iterator[ast.Name]:
         node = node.value
     if isinstance(node, ast.Name):
         yield node
+
+
+def _subscript_count(node: ast.expr) -> int:
+    """Return how many dimensions an argument that is a part of an array has less than the array."""
+    count = 0
+    while isinstance(node, ast.Subscript):
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        count += sum(not isinstance(item, ast.Slice) and not _is_new_or_rest(item) for item in items)
+        node = node.value
+    return count
 
 
 def _outside(source: Source, node: ast.expr) -> Any:

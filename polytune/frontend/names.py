@@ -19,8 +19,10 @@ from polytune.frontend.frame import (
     Unknown,
     UnknownNameError,
     UnsizedBinding,
+    ValueBinding,
     ViewBinding,
 )
+from polytune.frontend.promotion import Value
 
 
 def lookup(frame: Frame, node: ast.Name) -> Meaning:
@@ -100,12 +102,36 @@ def outside_object(frame: Frame, node: ast.expr) -> Any:
         return None if owner is None else getattr(owner, node.attr, None)
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         function = outside_object(frame, node.func)
+        if function is type:
+            return _type_of_number(frame, node.args[0])
         if function is np.finfo or function is np.iinfo:
             try:
                 return function(element_type(frame, node.args[0]))
             except (TypeError, ValueError):
                 return None
     return None
+
+
+def _type_of_number(frame: Frame, node: ast.expr) -> type | None:
+    """Return what ``type(x)`` is of a variable or an element; None for anything else, or where it is not known yet."""
+    value: Value | None = None
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        base = lookup(frame, node.value)
+        if isinstance(base, ArrayBinding):
+            array = frame.kernel.arrays[base.array]
+            items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            is_element = len(items) == array.ndim and not any(isinstance(item, ast.Slice) for item in items)
+            return np.dtype(array.dtype).type if is_element else None
+    elif isinstance(node, ast.Name):
+        binding = lookup(frame, node)
+        if isinstance(binding, ValueBinding):
+            value = binding.value
+        elif isinstance(binding, ScalarBinding):
+            value = frame.kernel.scalar(binding.scalar)
+    if value is None:
+        return None
+    plain = {"bool": bool, "int64": int, "float64": float, "complex128": complex}
+    return plain[value.dtype] if value.weak else np.dtype(value.dtype).type
 
 
 def element_type(frame: Frame, node: ast.expr) -> Any:

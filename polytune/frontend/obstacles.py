@@ -133,25 +133,9 @@ def _assigned(statement: ast.stmt) -> list[str]:
 
 def _read_inside(frame: Frame, statement: ast.stmt, lower: LowerOne) -> None:
     """Read the bodies of a statement whose first line is refused."""
-    kernel = frame.kernel
     match statement:
-        case ast.For(target, _, body):
-            names = [kernel.fresh("unknown") for _ in range(2)]
-            for name in names:
-                kernel.parameters[name] = Parameter(name, Constant(0, "int64"))
-                frame.bindings[name] = ValueBinding(Value(ParameterValue(name), weak=True))
-            called = kernel.fresh("range")
-            frame.bindings[called] = ObjectBinding(range)
-            counter: ast.expr = target
-            if not isinstance(target, ast.Name):
-                counter = ast.Name(kernel.fresh("position"), ast.Store())
-                for node in ast.walk(target):
-                    if isinstance(node, ast.Name):
-                        frame.bindings[node.id] = Unknown()
-            bounds: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]
-            loop = ast.For(counter, ast.Call(ast.Name(called, ast.Load()), bounds, []), body, [])
-            loop.is_sequential = getattr(statement, "is_sequential", False)  # type: ignore[attr-defined]
-            _stand_in(frame, statement, loop, lower)
+        case ast.For():
+            _read_loop(frame, statement, lower)
         case ast.While(_, body):
             _stand_in(frame, statement, ast.While(_unknown_condition(frame), body, []), lower)
         case ast.If(_, then, otherwise):
@@ -159,12 +143,11 @@ def _read_inside(frame: Frame, statement: ast.stmt, lower: LowerOne) -> None:
             for name in assigned_names([*then, *otherwise]):  # the test may have said which of two meanings it has
                 if isinstance(frame.bindings.get(name), Stale):
                     frame.bindings[name] = Unknown()
-                    kernel.knowledge.unknown.add(frame.unique(name))
+                    frame.kernel.knowledge.unknown.add(frame.unique(name))
         case ast.With(items, body):
-            targets = [item.optional_vars for item in items if item.optional_vars is not None]
-            for node in (node for target in targets for node in ast.walk(target)):
-                if isinstance(node, ast.Name):
-                    frame.bindings[node.id] = Unknown()
+            for item in items:
+                if item.optional_vars is not None:
+                    _make_unknown(frame, item.optional_vars)
             for each in body:
                 read_on(frame, each, lower)
         case ast.Try(body, handlers, otherwise, final):
@@ -178,6 +161,32 @@ def _read_inside(frame: Frame, statement: ast.stmt, lower: LowerOne) -> None:
                     read_on(aside, each, lower)
             for each in final:
                 read_on(frame, each, lower)
+
+
+def _read_loop(frame: Frame, statement: ast.For, lower: LowerOne) -> None:
+    """Read the body of a loop over what is refused, as one over a range that nothing is known of."""
+    kernel, target = frame.kernel, statement.target
+    names = [kernel.fresh("unknown") for _ in range(2)]
+    for name in names:
+        kernel.parameters[name] = Parameter(name, Constant(0, "int64"))
+        frame.bindings[name] = ValueBinding(Value(ParameterValue(name), weak=True))
+    called = kernel.fresh("range")
+    frame.bindings[called] = ObjectBinding(range)
+    counter: ast.expr = target
+    if not isinstance(target, ast.Name):
+        counter = ast.Name(kernel.fresh("position"), ast.Store())
+        _make_unknown(frame, target)
+    bounds: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]
+    loop = ast.For(counter, ast.Call(ast.Name(called, ast.Load()), bounds, []), statement.body, [])
+    loop.is_sequential = getattr(statement, "is_sequential", False)  # type: ignore[attr-defined]
+    _stand_in(frame, statement, loop, lower)
+
+
+def _make_unknown(frame: Frame, target: ast.expr) -> None:
+    """Forget what the names in a target mean."""
+    for node in ast.walk(target):
+        if isinstance(node, ast.Name):
+            frame.bindings[node.id] = Unknown()
 
 
 def _stand_in(frame: Frame, statement: ast.stmt, other: ast.stmt, lower: LowerOne) -> None:

@@ -10,7 +10,6 @@ from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.frame import Frame
 from polytune.frontend.functions import is_known
 from polytune.frontend.names import outside_object
-from polytune.frontend.refusals import instead_of
 from polytune.frontend.source import inlinable
 
 ONE_OF_THESE = "use one of these, or compute the value before the kernel is called"
@@ -33,7 +32,7 @@ def unknown_call(frame: Frame, node: ast.Call) -> UnsupportedSourceError | None:
     if not is_outside or is_special or is_known(function) or handler_of(function) or handler_of_several(function):
         return None
     name = frame.source.segment(node.func)
-    return refused_call(frame, node, f"{name} is called", instead_of(name, ONE_OF_THESE))
+    return refused_call(frame, node, f"{name} is called", ONE_OF_THESE)
 
 
 def refused_call(frame: Frame, node: ast.Call, what: str, remedy: str = ONE_OF_THESE) -> UnsupportedSourceError:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polytune.conversions import array_conversion, scalar_conversion
-from polytune.errors import Obstacle, UnsupportedSourceError
+from polytune.errors import Obstacle
 from polytune.frontend.expression import (
     Argument,
     Binary,
@@ -39,7 +39,7 @@ from polytune.frontend.frame import (
 )
 from polytune.frontend.promotion import ScalarKind, Value
 from polytune.frontend.scop import Array, ArrayRole, Parameter
-from polytune.frontend.source import Source
+from polytune.frontend.source import Source, arguments_of
 from polytune.signature import (
     COMPLEX_TYPES,
     DATA_TYPES,
@@ -55,28 +55,25 @@ from polytune.signature import (
 
 
 def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacle]:
-    """The arguments that a kernel cannot have, starred or keyword-only ones and those of types that are not compiled,
-    each with the reason.
+    """The arguments that a kernel cannot have, starred ones and those of types that are not compiled, each with the
+    reason.
 
     Raises:
-        UnsupportedSourceError: the signature names starred or keyword-only arguments.
-        ValueError: it names other arguments than the function.
+        ValueError: the signature names other arguments than the function.
     """
     refused: dict[str, Obstacle] = {}
     arguments = source.tree.args
-    for starred in (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs):
+    for starred in (arguments.vararg, arguments.kwarg):
         if starred is not None:
             refused[starred.arg] = source.obstacle(
                 starred,
-                f"the argument {starred.arg!r} is starred or keyword-only",
-                "a kernel is compiled for a fixed number of arguments, matched by position",
-                "list the arguments by name, before any *",
+                f"the argument {starred.arg!r} is starred",
+                "a kernel is compiled for a fixed number of arguments",
+                "list the arguments by name",
             )
-    nodes = (*arguments.posonlyargs, *arguments.args)
+    nodes = arguments_of(source.tree)
     names = [node.arg for node in nodes]
-    if names != [name for name, _ in signature.structure or signature.arguments]:
-        if refused:  # a call has given them, too
-            raise UnsupportedSourceError.of(list(refused.values()))
+    if names != [name for name, _ in signature.structure or signature.arguments if name not in refused]:
         raise ValueError(f"{source.name} has the arguments ({', '.join(names)}), not ({signature})")
     owners = {part: node for node in nodes for part in _parts(dict(signature.structure).get(node.arg, Leaf(node.arg)))}
     for name, kind in signature.arguments:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 from polytune.frontend import promotion
 from polytune.frontend.expressions import condition, number
-from polytune.frontend.frame import Frame, ValueBinding, assigned_names
+from polytune.frontend.frame import Frame, ObjectBinding, ValueBinding, assigned_names
+from polytune.frontend.names import outside_object
+from polytune.frontend.objects import known_object
 from polytune.frontend.operators import combined, operator_symbol
 from polytune.frontend.promotion import Value
 
@@ -61,7 +63,7 @@ def evaluate(frame: Frame, body: Sequence[ast.stmt]) -> Value | None:
             case ast.Return(value) if value is not None:
                 return number(frame, value)
             case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, value) if value is not None:
-                frame.bindings[name] = ValueBinding(number(frame, value))
+                frame.bindings[name] = _object(frame, value) or ValueBinding(number(frame, value))
             case ast.AugAssign(ast.Name(name) as target, operator, value):
                 old = number(frame, ast.copy_location(ast.Name(name, ast.Load()), target))
                 symbol = operator_symbol(frame, statement, operator)
@@ -75,6 +77,15 @@ def evaluate(frame: Frame, body: Sequence[ast.stmt]) -> Value | None:
                     return _choose(frame, chosen, [*then, *rest], [*otherwise, *rest])
                 _assign_choices(frame, chosen, then, otherwise)
     return None
+
+
+def _object(frame: Frame, value: ast.expr) -> ObjectBinding | None:
+    """None, a text, or the type of a number; None for any other expression."""
+    known = known_object(frame, value)
+    if known is not None:
+        return ObjectBinding(known.value)
+    kind = outside_object(frame, value) if isinstance(value, ast.Call) else None
+    return ObjectBinding(kind) if isinstance(kind, type) else None
 
 
 def _returns(body: Sequence[ast.stmt]) -> bool:

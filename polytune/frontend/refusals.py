@@ -73,23 +73,6 @@ _STATEMENTS: tuple[tuple[tuple[type[ast.stmt], ...], str, str, str], ...] = (
 )
 
 
-_ROUND = (
-    "write r = np.floor(x), and r if x - r < 0.5 or (x - r == 0.5 and r % 2.0 == 0.0) else r + 1.0, which rounds "
-    "halves to even numbers"
-)
-
-_INSTEAD: dict[str, str] = {
-    **dict.fromkeys(("round", "rint", "around"), _ROUND),
-}
-"""What to write in place of functions and attributes, by the last part of their names."""
-
-
-def instead_of(name: str, otherwise: str) -> str:
-    """Return what to write in place of a function or attribute that is not compiled; ``otherwise`` where that is not
-    known."""
-    return _INSTEAD.get(name.rpartition(".")[2], otherwise)
-
-
 def counted(number: int, noun: str) -> str:
     """A number of things, with the noun in singular or plural: ``1 subscript``, ``2 subscripts``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

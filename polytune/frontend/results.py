@@ -17,11 +17,31 @@ class ReturnedArray:
 
 
 @dataclass(frozen=True)
+class ReturnedAxis:
+    """The subscripts of one axis of an array of which a part is returned: one, or a slice.
+
+    Attributes:
+        start: the first.
+        size: how many there are; None where the axis is left out.
+        step: the distance between them, above 0.
+    """
+
+    start: Expression
+    size: Expression | None
+    step: int
+
+
+@dataclass(frozen=True)
 class ReturnedPart:
-    """The first elements of an array that is made for each call anew, as many as a variable counts."""
+    """A part of an array that depends on what the kernel has computed, as NumPy shows it.
+
+    Attributes:
+        name: the array, as that of `ReturnedArray`.
+        axes: which of its elements.
+    """
 
     name: str
-    count: Expression
+    axes: tuple[ReturnedAxis, ...]
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 from polytune.frontend.array_expressions.calling import array_meaning, array_of_its_own
 from polytune.frontend.array_expressions.elementwise import computed
-from polytune.frontend.array_expressions.values import ArrayValue
+from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.bindings import map_arrays, map_values, meaning_of
-from polytune.frontend.expression import Counter, Element, Iterator, walk
+from polytune.frontend.expression import Counter, Element, Expression, Iterator, walk
 from polytune.frontend.expressions import read
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
+    KernelWalk,
     Meaning,
     ObjectBinding,
     SelectionBinding,
@@ -28,6 +29,7 @@ from polytune.frontend.promotion import Value, compare, constant, number
 from polytune.frontend.results import (
     Result,
     ReturnedArray,
+    ReturnedAxis,
     ReturnedChoice,
     ReturnedError,
     ReturnedNothing,
@@ -56,7 +58,7 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
     meaning = _with_arrays(frame, node.value, meaning)
     _refuse_objects(frame, node, meaning)
     if frame.is_kernel:
-        whole = map_arrays(meaning, lambda view: array_of_its_own(frame, node, view))
+        whole = map_arrays(meaning, lambda view: _array(frame, node, view))
         exits.sites[site] = map_values(whole, lambda value: _kept(frame, node, value))
     elif exits.returned is not None:
         exits.sites[site] = _in_slots(frame, node, meaning)
@@ -74,6 +76,27 @@ def _with_arrays(frame: Frame, node: ast.expr, meaning: Meaning) -> Meaning:
             assert isinstance(selected, ArrayValue)
             return array_meaning(frame, node, selected)
     return meaning
+
+
+def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
+    """A part of an array as it is returned: a copy, or, where its size is only known in the end, what Python cuts out
+    of the array then."""
+    region = view.region
+    sizes = [part for extent in view.shape for part in walk(extent)]
+    dimensions = [] if region is None else [axis.dimension for axis in region.axes if axis.dimension is not None]
+    if (
+        region is None
+        or not any(isinstance(part, Element) for part in sizes)
+        or dimensions != list(range(view.ndim))
+        or any(axis.stride < 1 for axis in region.axes)
+    ):
+        return array_of_its_own(frame, node, view)
+
+    def kept(number: Expression) -> Expression:
+        return _kept(frame, node, Value(number)).expression
+
+    axes = tuple(replace(axis, offset=kept(axis.offset)) for axis in region.axes)
+    return ViewBinding(replace(view, shape=tuple(map(kept, view.shape)), region=replace(region, axes=axes)))
 
 
 def _error(frame: Frame, node: ast.Raise) -> ReturnedError:
@@ -234,17 +257,26 @@ def _result(frame: Frame, meaning: Meaning | None) -> Result:
     match meaning:
         case ValueBinding(value):
             return value.expression
-        case ViewBinding(view):  # a part that a variable counts
-            assert view.region is not None
-            name = view.region.array
-            kernel.arrays[name] = replace(kernel.arrays[name], role=ArrayRole.RESULT)
-            return ReturnedPart(name, view.shape[0])
         case ArrayBinding(name):
-            if kernel.arrays[name].role is ArrayRole.LOCAL:
-                kernel.arrays[name] = replace(kernel.arrays[name], role=ArrayRole.RESULT)
+            _hand_out(kernel, name)
             return ReturnedArray(name)
+        case ViewBinding(view):
+            assert view.region is not None
+            _hand_out(kernel, view.region.array)
+            return ReturnedPart(view.region.array, tuple(_axis(view, axis) for axis in view.region.axes))
         case TupleBinding(items):
             return ReturnedTuple(tuple(_result(frame, item) for item in items))
         case None | ObjectBinding(None):
             return ReturnedNothing()
     raise AssertionError(f"no result: {meaning!r}")
+
+
+def _hand_out(kernel: KernelWalk, name: str) -> None:
+    """Have a local array be the caller's in the end."""
+    if kernel.arrays[name].role is ArrayRole.LOCAL:
+        kernel.arrays[name] = replace(kernel.arrays[name], role=ArrayRole.RESULT)
+
+
+def _axis(view: ArrayValue, axis: Axis) -> ReturnedAxis:
+    size = None if axis.dimension is None else view.shape[axis.dimension]
+    return ReturnedAxis(axis.offset, size, axis.stride)

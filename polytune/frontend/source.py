@@ -219,3 +219,8 @@ def nodes_inside(statements: Iterable[ast.AST]) -> list[ast.AST]:
         if not isinstance(node, _DEFINITIONS):
             waiting += list(ast.iter_child_nodes(node))[::-1]
     return found
+
+
+def arguments_of(tree: ast.FunctionDef) -> tuple[ast.arg, ...]:
+    """The arguments of a function that have values of their own, in the order of its signature."""
+    return *tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs

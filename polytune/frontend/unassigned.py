@@ -142,10 +142,13 @@ def _certain_variables(result: Result) -> Iterator[str]:
         case ReturnedTuple(items):
             for item in items:
                 yield from _certain_variables(item)
-        case ReturnedPart(_, count):
-            yield from _certain_variables(count)
         case ReturnedArray() | ReturnedNothing() | ReturnedError():
             pass
+        case ReturnedPart(_, axes):
+            for axis in axes:
+                yield from _certain_variables(axis.start)
+                if axis.size is not None:
+                    yield from _certain_variables(axis.size)
         case Logical(_, (first, *_)):
             yield from _certain_variables(first)
         case _:

@@ -13,27 +13,19 @@ from polytune.errors import ArgumentError
 from polytune.records import dataclass
 from polytune.runtime.partitioned.description import Partitioned
 from polytune.runtime.partitioned.pieces import integers
-from polytune.shards.assembly import add_to, add_up, cut_out, item_of, put_together
+from polytune.shards.array_tasks import ArrayTasks, Shard
 from polytune.shards.blocks import Closure, Step, TimeLoop, cells_of, closure_of, estimated_seconds, find_loops
 from polytune.shards.boxes import (
     Ranges,
-    Strided,
     borders_of,
     hull,
     is_exact,
-    meet,
-    merged,
     overlapping,
-    size_of,
-    slices,
-    spans,
-    strided_in,
-    strided_slices,
     without_strides,
 )
 from polytune.shards.code import Output, Quoted, Taken, run_shard
 from polytune.shards.cutting import Cut, cut_region
-from polytune.shards.held import Held, Key, chunks_of, first_in
+from polytune.shards.held import Held, Key, first_in
 from polytune.shards.regions import Regions
 from polytune.shards.simplification import is_shard, with_borders_together, without_unneeded
 
@@ -41,9 +33,6 @@ __all__ = ["MOST_TASKS", "Layer", "TaskBuilder"]
 
 MOST_TASKS = 200_000
 """So many tasks a call may have: a scheduler takes a fifth of a millisecond for each, and a kilobyte of memory."""
-
-FAN_IN = 8
-"""How many partial sums a task adds up."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +43,7 @@ class Layer:
     cut: Cut
 
 
-@dataclass(frozen=True)
-class _Shard:
-    key: Key
-    outputs: tuple[Output, ...]
-    exact: Mapping[str, list[Strided]]
-
-    def box(self, name: str) -> Ranges:
-        return next(output.box for output in self.outputs if output.name == name)
-
-
-class TaskBuilder:
+class TaskBuilder(ArrayTasks):
     """Makes the tasks of a call, region by region.
 
     Args:
@@ -77,9 +56,6 @@ class TaskBuilder:
         code: the key of the task that has the code.
 
     Attributes:
-        token: what tells the call from others.
-        held: the arrays as they are after what has been built.
-        tasks: by their keys.
         layers: the regions in the order in which they run.
     """
 
@@ -93,22 +69,15 @@ class TaskBuilder:
         held: Mapping[str, Held],
         code: Key,
     ):
-        self.prefix, self.token = name, token
+        super().__init__(name, token, held)
         shapes = {name: each.shape for name, each in held.items()}
         self._regions = Regions(partitioned, parameters, shapes)
         self._scalars = dict(scalars)
-        self.held, self._code = dict(held), code
-        self.tasks: dict[Key, Any] = {}
+        self._code = code
         self.layers: list[Layer] = []
-        self._sliced: dict[tuple[Key, Ranges], Key] = {}
         self._is_timed = False
         self._steps = list(islice(self._regions.steps(), MOST_TASKS + 1))
         self._loops = {loop.first: loop for loop in find_loops(self._regions, self._steps)}
-
-    @property
-    def layer(self) -> str:
-        """Return what all tasks together are called."""
-        return f"{self.prefix}-{self.token}"
 
     @property
     def has_loops(self) -> bool:
@@ -162,10 +131,6 @@ class TaskBuilder:
         itemsizes = {self._borders_of(name): self._itemsize(name) for name in self.held}
         self.tasks = with_borders_together(tasks, itemsizes)
 
-    def _borders_of(self, name: str) -> str:
-        """The beginning of the keys of tasks that cut boxes out of chunks of an array."""
-        return f"{self.prefix}-border-{name}-{self.token}"
-
     def _check(self, steps: int) -> None:
         if len(self.tasks) > MOST_TASKS or steps > MOST_TASKS:
             raise ArgumentError(
@@ -185,7 +150,7 @@ class TaskBuilder:
         reductions = dict(cut.reductions)
         whole = self._regions.written(number, around, self._regions.whole(number, around))
         sums = {name: whole[name] for name, _ in self._regions.part(number).sums if name in whole}
-        shards: list[_Shard] = []
+        shards: list[Shard] = []
         pieces = list(cut.pieces())
         given = [self._regions.written(number, around, limits) for limits in pieces]
         alone = self._alone(given)
@@ -210,7 +175,7 @@ class TaskBuilder:
             runs = ((number, integers(around, limits)),)
             self._shard(key, runs, needed, windows, writes, reductions)
             outputs = tuple(Output(name, box) for name, box in writes.items())
-            shards.append(_Shard(key, outputs, {name: exact[name] for name in writes}))
+            shards.append(Shard(key, outputs, {name: exact[name] for name in writes}))
         self._gather(step, shards, reductions)
 
     def _alone(self, given: Sequence[Mapping[str, Ranges]]) -> dict[tuple[str, Ranges], Ranges]:
@@ -289,7 +254,7 @@ class TaskBuilder:
             self._shard(key, runs, needed, closure.windows, closure.core, {})
             outputs = tuple(Output(name, box) for name, box in closure.core.items())
             exact = {name: [without_strides(box)] for name, box in closure.core.items()}
-            shards.append(_Shard(key, outputs, exact))
+            shards.append(Shard(key, outputs, exact))
         self._gather(place, shards, {})
 
     # ---- one shard
@@ -344,158 +309,6 @@ class TaskBuilder:
             self.token if self._is_timed else "",
             *blocks,
         )
-
-    def _gather(self, step: int, shards: Sequence[_Shard], reductions: Mapping[str, str]) -> None:
-        """Make what arrays are after all shards of a step, or of a block of steps, have run."""
-        for name in dict.fromkeys(output.name for shard in shards for output in shard.outputs):
-            mine = [shard for shard in shards if name in shard.exact]
-            keys = {id(shard): self._given(shard, name) for shard in mine}
-            if name in reductions:
-                boxes = [(shard.box(name), keys[id(shard)]) for shard in mine]
-                self._add_up(step, name, reductions[name], boxes)
-            else:
-                self._put_together(step, name, mine, keys)
-
-    def _pieces(self, held: Held, needed: Sequence[Ranges]) -> list[tuple[Ranges, Key]]:
-        """The boxes of chunks that a shard needs, those that are in one another left out, and what has them."""
-        if held.chunks is None:
-            return []
-        found: dict[tuple[int, ...], list[Ranges]] = {}
-        spans_of: dict[tuple[int, ...], Ranges] = {}
-        for box in needed:
-            for index, span in overlapping(box, held.chunks):
-                common = meet(box, span)
-                if common is not None and index in held.keys:
-                    found.setdefault(index, []).append(common)
-                    spans_of[index] = span
-        pieces = []
-        for index, boxes in found.items():
-            span = spans_of[index]
-            for box in merged(boxes):
-                key = held.keys[index]
-                pieces.append((box, key if box == span else self._slice(held.name, key, span, box)))
-        return pieces
-
-    def _slice(self, name: str, key: Key, span: Ranges, box: Ranges) -> Key:
-        """The task that cuts a box out of a chunk."""
-        found = self._sliced.get((key, box))
-        if found is None:
-            found = (self._borders_of(name), len(self._sliced))
-            self._sliced[key, box] = found
-            self.tasks[found] = (cut_out, key, slices(box, [start for start, _ in span]))
-        return found
-
-    def _given(self, shard: _Shard, name: str) -> Key:
-        """The key of what a shard gives of an array."""
-        if len(shard.outputs) == 1:
-            return shard.key
-        position = next(k for k, output in enumerate(shard.outputs) if output.name == name)
-        key = (f"{self.prefix}-{name}-{self.token}", *shard.key[1:])
-        self.tasks[key] = (item_of, shard.key, position)
-        return key
-
-    # ---- what becomes of arrays
-
-    def _put_together(self, step: int, name: str, shards: Sequence[_Shard], keys: Mapping[int, Key]) -> None:
-        """Make the chunks of an array after a region: of what shards have written, and of what was there before."""
-        held = self.held[name]
-        if held.chunks is None:
-            held.chunks = chunks_of([shard.box(name) for shard in shards], held.shape)
-        written: dict[tuple[int, ...], list[_Shard]] = {}
-        for shard in shards:
-            for index, _ in overlapping(shard.box(name), held.chunks):
-                written.setdefault(index, []).append(shard)
-        after = dict(held.keys)
-        for index, span in spans(held.chunks):
-            here = written.get(index, [])
-            if len(here) == 1 and here[0].box(name) == span:
-                after[index] = keys[id(here[0])]
-            elif here:
-                made = self._chunk((step, *index), span, held, here, keys)
-                if made is not None:
-                    after[index] = made
-        held.keys = after
-
-    def _chunk(
-        self, place: tuple[int, ...], span: Ranges, held: Held, shards: Sequence[_Shard], keys: Mapping[int, Key]
-    ) -> Key | None:
-        """Make a chunk of what several shards have written in it, and of what was there before.
-
-        Args:
-            place: the number of the step, and the indices of the chunk.
-            span: where the chunk is.
-            held: its array.
-            shards: those that write boxes that reach into it.
-            keys: what has given these boxes, by the identity of the shard.
-
-        Returns:
-            Its key; None where nothing in it was written.
-        """
-        name, origin = held.name, [start for start, _ in span]
-        common = [(shard, box) for shard in shards if (box := meet(shard.box(name), span)) is not None]
-        apart = not any(meet(box, other) is not None for k, (_, box) in enumerate(common) for _, other in common[:k])
-        pieces: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = []
-        blocks: list[Key] = []
-        for shard, box in common:
-            given, own = keys[id(shard)], shard.box(name)
-            block = given if box == own else self._slice(name, given, own, box)
-            for each in [without_strides(box)] if apart else _written_in(box, shard.exact[name]):
-                pieces.append((strided_slices(each, origin), strided_slices(each, [start for start, _ in box])))
-                blocks.append(block)
-        if not blocks:
-            return None
-        covered = apart and sum(size_of(box) for _, box in common) == size_of(span)
-        key: Key = (f"{self.prefix}-{name}-{self.token}", *place, "whole")
-        before = None if covered else held.keys.get(place[1:])
-        unique = list(dict.fromkeys(blocks))
-        numbers = [unique.index(block) for block in blocks]
-        shape = tuple(stop - start for start, stop in span)
-        self.tasks[key] = (
-            put_together,
-            shape,
-            held.dtype,
-            held.first,
-            before,
-            Quoted([(number, *piece) for number, piece in zip(numbers, pieces, strict=True)]),
-            *unique,
-        )
-        return key
-
-    def _add_up(self, step: int, name: str, operator: str, partial: list[tuple[Ranges, Key]]) -> None:
-        """Add up what shards have added up of an array, as a tree, and add that to what was there before."""
-        held = self.held[name]
-        box = hull([each for each, _ in partial])
-        level, stage = partial, 0
-        while len(level) > 1 or level[0][0] != box:
-            above = []
-            for start in range(0, len(level), FAN_IN):
-                group = level[start : start + FAN_IN]
-                inside = box if len(level) <= FAN_IN else hull([each for each, _ in group])
-                key: Key = (f"{self.prefix}-sum-{name}-{self.token}", step, stage, start)
-                boxes = Quoted((operator, inside, [each for each, _ in group]))
-                self.tasks[key] = (add_up, boxes, *[key for _, key in group])
-                above.append((inside, key))
-            level, stage = above, stage + 1
-        if held.chunks is None:
-            held.chunks = tuple((extent,) for extent in held.shape)
-        total = level[0][1]
-        after = dict(held.keys)
-        for index, span in overlapping(box, held.chunks):
-            common = meet(box, span)
-            if common is None:
-                continue
-            piece = total if common == box else self._slice(name, total, box, common)
-            key = (f"{self.prefix}-{name}-{self.token}", step, *index, "sum")
-            shape = tuple(stop - start for start, stop in span)
-            where = Quoted((operator, slices(common, [start for start, _ in span])))
-            self.tasks[key] = (add_to, shape, held.dtype, held.first, held.keys.get(index), where, piece)
-            after[index] = key
-        held.keys = after
-
-
-def _written_in(box: Ranges, exact: Sequence[Strided]) -> list[Strided]:
-    """The parts of boxes with strides that lie in a box."""
-    return [inside for each in exact if (inside := strided_in(each, box)) is not None]
 
 
 def _known(boxes: Mapping[str, Ranges], name: str) -> list[Ranges]:

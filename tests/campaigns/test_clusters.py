@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import signal
 import socket
 import subprocess
@@ -87,6 +88,51 @@ def test_the_command_runs_a_campaign(client, tmp_path, monkeypatch):
     assert (entry["kernel"], entry["shape"], entry["trials"]) == ("scale", {"A_0": 20, "A_1": 30}, 3)
     assert entry["best"]["version"] and "workers" in ran.stderr
     assert len(default_store().all()) == 3
+
+
+def test_a_worker_that_ends_while_it_is_asked_for_its_version_is_asked_for_no_work(monkeypatch):
+    """The others are asked again at the next look, and the campaign goes on."""
+    from polytune.campaigns.pools import DaskPool
+
+    python = {"host": {"python": platform.python_version()}}
+    answers = [OSError("the stream is closed"), {"workers": {"tcp://a": python}}]
+
+    class Client:
+        status = "running"
+
+        def scheduler_info(self, n_workers):
+            worker = {"host": "here", "nthreads": 2, "resources": {"polytune": 1.0}}
+            return {"id": "one", "workers": {"tcp://a": worker}}
+
+        def get_versions(self):
+            answer = answers.pop(0)
+            if isinstance(answer, OSError):
+                raise answer
+            return answer
+
+    pool = DaskPool(Client())
+    assert pool.places() == {} and pool.session == "one"
+    assert list(pool.places()) == ["tcp://a"] == list(pool.places()) and not answers
+
+
+def test_a_scheduler_that_is_gone_is_said_to_be():
+    """Whatever Dask raises then, and wherever."""
+    from polytune.campaigns.pools import DaskPool, Place
+
+    class Client:
+        status = "closed"
+
+        def submit(self, *arguments, **options):
+            raise Exception("Tried sending message after closing")
+
+    pool = DaskPool(Client())
+    for ask in (pool.places, lambda: pool.submit(Place("tcp://a", "here"), "look", print)):
+        with pytest.raises(CampaignError, match=r"the scheduler is gone .*begin the campaign again to go on"):
+            ask()
+    pool._client.status = "running"
+    with pytest.raises(Exception, match="Tried sending") as other:
+        pool.submit(Place("tcp://a", "here"), "look", print)
+    assert not isinstance(other.value, CampaignError)
 
 
 def test_executors_do_as_well(tmp_path):

@@ -7,7 +7,7 @@ import json
 import random
 import time
 from collections import Counter
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 
 import numpy as np
 import pytest
@@ -191,6 +191,57 @@ def test_measurements_of_a_worker_that_is_slowed_are_repeated(tmp_path):
     entries = finished(campaign(workers, HistoryStore(tmp_path)))
     assert [entry.seconds for entry in entries] == [1.0, 1.0]
     assert max(workers.measured.values()) > 1
+
+
+@pytest.mark.parametrize("how", ["session", "cancelled"])
+def test_what_a_scheduler_that_ends_has_lost_is_no_fault_of_a_configuration(tmp_path, how):
+    """Again and again, while the same is measured: it is measured in the end, and nothing is given up."""
+    workers = Workers(("one",) * 2)
+    submit, tried = workers.submit, Counter()
+
+    def submitted(place, name, function, *arguments):
+        if function.__name__ != "measure" or tried[json.dumps(arguments[2])] > 4:
+            return submit(place, name, function, *arguments)
+        tried[json.dumps(arguments[2])] += 1
+        future = Future()
+        if how == "cancelled":
+            future.set_exception(CancelledError())
+        else:
+            workers.session = f"scheduler {sum(tried.values())}"
+        return future
+
+    workers.submit = submitted
+    entries = finished(campaign(workers, HistoryStore(tmp_path), trials=12))
+    assert all(entry.finished and entry.trials == 12 for entry in entries) and max(tried.values()) > 3
+    assert {each.reason for each in HistoryStore(tmp_path).all() if each.status == "failed"} <= {"it does not compile"}
+
+
+def test_a_result_that_cannot_be_fetched_holds_up_no_other_worker(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "_MOST_FETCHES", 10_000)
+    workers, waiting = Workers(("one",) * 2), []
+    submit = workers.submit
+
+    class Unfetched(Future):
+        def result(self, timeout=None):
+            raise TimeoutError
+
+    def submitted(place, name, function, *arguments):
+        if function.__name__ == "measure" and not waiting:
+            future = Unfetched()
+            future.set_result(None)
+            waiting.append(place.name)
+            return future
+        return submit(place, name, function, *arguments)
+
+    workers.submit, told = submitted, []
+
+    def look(progress):
+        told.append(sum(entry.trials for entry in progress.entries))
+        if told[-1] > 20 and waiting[0] in workers.machines:
+            workers.replace(waiting[0])  # it has ended, as the next look shows
+
+    entries = finished(campaign(workers, HistoryStore(tmp_path), trials=40, progress=look))
+    assert all(entry.finished for entry in entries) and any(count > 20 for count in told)
 
 
 class Killed(BaseException):

@@ -2,7 +2,7 @@
 assignments in expressions, ``match``, functions without a name, starred names; lists as arrays, and choices of arrays.
 """
 
-# ruff: noqa: B905, E731, RUF005
+# ruff: noqa: B905, E731, RUF005, SIM113
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -193,3 +193,60 @@ def compared_and_replaced(A, B, C):
     del temporary
     inside = len(A) in (5, 6), A.shape[0] not in (7, 8), A is not None
     return same, inside, 3 in C.shape
+
+
+@accepted(lambda: (matrix(4, 6),))
+def functions_of_shapes(A):
+    n = min(A.shape)
+    for i in range(n):
+        A[i, i] += sum(A.shape) + math.prod(A.shape) - max(A.shape)
+    return n
+
+
+@accepted(
+    lambda: (
+        np.array(
+            [0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999999999999994, -0.3, 7.0, 4503599627370497.0, -1e-30, 1e9 + 0.5]
+        ),
+    )
+)
+def nearest_integers(x):
+    total = 0
+    for i in range(len(x)):
+        total += round(x[i]) * (i + 1) + round(i)
+    return total, round(x[0]), 3
+
+
+# ---- results whose size is only known in the end
+
+
+@accepted(lambda: (vector(9), 0.0), lambda: (vector(9), 99.0), lambda: (np.zeros(0), 0.0))
+def kept_elements(x, least):
+    kept = np.zeros_like(x)
+    n = 0
+    for i in range(len(x)):
+        if x[i] > least:
+            kept[n] = x[i]
+            n += 1
+    return kept[:n], n, kept[1:n:2], kept[:-n]
+
+
+@accepted(lambda: (matrix(5, 4),))
+def greatest_row(A):
+    k = 0
+    for i in range(A.shape[0]):
+        if A[i, 0] > A[k, 0]:
+            k = i
+    return A[k], A[k, 1:3], A[: k + 1, 1]
+
+
+@accepted(lambda: (vector(9), 1.0), lambda: (vector(9), 99.0))
+def up_to_the_first_above(x, most):
+    made = np.zeros(len(x))
+    n = 0
+    for i in range(len(x)):
+        if x[i] > most:
+            return made[:n]
+        made[n] = 2.0 * x[i]
+        n += 1
+    return made

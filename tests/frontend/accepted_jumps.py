@@ -457,3 +457,16 @@ def data_subscripts_of_parts(A, index: "int64[::1]", first: int):
             if row[j] > row[swap] and row[swap] < 1.0:
                 row[j] = A[1:, ::-1][i // 2, index[i]]
     return A[first:, 1:][index[0] // 3, index[0] % 1]
+
+
+def converted(x, y):
+    kind = type(x)
+    return kind(y) * kind(2)
+
+
+@accepted(lambda: (vector().astype("float32"), np.arange(6), 1.5))
+def types_of_numbers(A, K: "int64[::1]", x):
+    total = type(A[0])(0.1) + type(x)(3)
+    for i in range(len(A)):
+        A[i] = converted(A[i], 0.1) + converted(K[i], 2.75)
+    return total, converted(x, K[2])

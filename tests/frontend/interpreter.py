@@ -103,8 +103,14 @@ class Run:
         match result:
             case ReturnedArray(name):
                 return self.memory[name]
-            case ReturnedPart(name, count):
-                return self.memory[name][: self._value(count)]
+            case ReturnedPart(name, axes):
+                found = self.memory[name]
+                for dimension, axis in reversed(list(enumerate(axes))):
+                    first = int(self._value(axis.start))
+                    count = 1 if axis.size is None else int(self._value(axis.size))
+                    places = first + axis.step * np.arange(count)
+                    found = np.take(found, places[0] if axis.size is None else places, axis=dimension)
+                return found
             case ReturnedTuple(items):
                 return tuple(map(self._returned, items))
             case ReturnedChoice(condition, then, otherwise):

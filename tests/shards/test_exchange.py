@@ -112,7 +112,7 @@ def test_workers_of_a_cluster_tell_their_times(monkeypatch):
     with distributed.LocalCluster(**options, silence_logs=50) as cluster, distributed.Client(cluster) as client:
         A = dask.array.from_array(np.random.default_rng(0).random(400), chunks=100)
         client.compute(waves(16, A, A)[0]).result(timeout=120)
-        for _ in range(200):
+        for _ in range(1200):
             if learned:
                 break
             client.sync(__import__("asyncio").sleep, 0.05)

@@ -104,3 +104,18 @@ def test_a_search_where_all_fails_ends():
             break
         search.fail(configuration, "no")
     assert search.best is None
+
+
+@pytest.mark.parametrize("workers", [3, 16])
+def test_results_that_come_one_at_a_time_lead_as_far(workers):
+    """As a worker ends another one asks: a copy that looks ahead then lacks a few results, and failures among them."""
+    search, asked = searched(seed=2), []
+    while True:
+        while len(search.pending) < workers and (wanted := search.ask()) is not None:
+            asked.append(wanted)
+        if not search.pending:
+            break
+        measure(search, next(iter(search.pending)))
+    assert search.converged and len(set(asked)) == len(asked), "something was measured twice"
+    assert search.best[1] <= 1.05 * cost({"version": "packed", "tile_0": 64, "tile_1": 16, "threads": 6})
+    assert set(search.failures) == {each for each in asked if each["version"] == "broken"}

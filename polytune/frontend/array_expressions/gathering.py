@@ -9,7 +9,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import ONE, add
 from polytune.frontend.array_expressions.data_subscripts import from_either_end
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed
 from polytune.frontend.array_expressions.readers import Evaluate, Number
-from polytune.frontend.array_expressions.shapes import broadcast, stretched
+from polytune.frontend.array_expressions.shapes import broadcast, stretched, without_ones
 from polytune.frontend.array_expressions.slices import complete, is_whole, sliced
 from polytune.frontend.array_expressions.temporaries import assigned_element, emit, kept, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts
@@ -141,7 +141,7 @@ def scatter(frame: Frame, node: ast.stmt, target: Gathered, value: Operand, symb
         )
     new = computed(frame, node, arithmetic(frame, node, symbol, target.value(), value) if symbol else value)
     array = as_array(new)
-    broadcast(frame, node, [target.shape, array.shape])
+    array = without_ones(frame, node, array, target.shape)
     probe = [Iterator(frame.kernel.fresh("point")) for _ in array.shape]
     reads = [part for part in walk(array.at(probe).expression) if isinstance(part, Element)]
     if any(part.array == region.array for part in reads):

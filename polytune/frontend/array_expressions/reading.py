@@ -323,14 +323,14 @@ def _ufunc(
         result = elementwise(frame, node, lambda values: functions.apply(function, values), operands)
     except ArityError as error:
         raise frame.source.refusal(node, f"{name}(...) {error}", "NumPy raises an error here", "pass as many") from None
-    for keyword in node.keywords:
-        if keyword.arg != "out":
-            raise frame.source.refusal(
-                keyword.value,
-                f"the argument {keyword.arg} of {name}",
-                "of a function of elements, only the numbers and out= are compiled",
-                "leave it out, and convert or choose elements with .astype or np.where",
-            )
+    other = next((keyword for keyword in node.keywords if keyword.arg != "out"), None)
+    if other is not None:
+        raise frame.source.refusal(
+            other.value,
+            f"the argument {other.arg} of {name}",
+            "of a function of elements, only the numbers and out= are compiled",
+            "leave it out, and convert or choose elements with .astype or np.where",
+        )
     for each in out:
         target = computed(frame, node, evaluate(frame, each))
         if isinstance(target, ArrayValue):

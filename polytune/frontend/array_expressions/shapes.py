@@ -142,3 +142,35 @@ def stretched(frame: Frame, value: ArrayValue, shape: Shape) -> ArrayValue:
         return at([ZERO if one else each for one, each in zip(ones, subscripts[missing:], strict=True)])
 
     return ArrayValue(shape, value.dtype, element, is_costly=value.is_costly)
+
+
+def without_ones(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) -> ArrayValue:
+    """The value without leading extents of 1 that the target has not; the other extents fit the target's.
+
+    Args:
+        frame: where it stands.
+        node: the assignment, for its place.
+        value: what is assigned.
+        shape: that of the target.
+
+    Raises:
+        UnsupportedSourceError: they do not fit.
+    """
+    extra = max(value.ndim - len(shape), 0)
+    for extent in value.shape[:extra]:
+        agree(frame, node, extent, ONE, (value.shape, shape), "a value and what it is assigned to,")
+    if extra:
+        at = value.at
+        value = ArrayValue(
+            value.shape[extra:],
+            value.dtype,
+            lambda subscripts: at([*([ZERO] * extra), *subscripts]),
+            is_costly=value.is_costly,
+        )
+    missing = len(shape) - value.ndim
+    for place, extent in enumerate(value.shape):
+        if not is_one(frame, extent):
+            wanted = shape[missing + place]
+            may_be_stretched(frame, extent, wanted)
+            agree(frame, node, extent, wanted, (value.shape, shape), "a value and what it is assigned to,")
+    return value

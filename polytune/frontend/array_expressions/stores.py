@@ -10,9 +10,9 @@ import islpy as isl
 import numpy as np
 
 from polytune.frontend.affine import NotAffineError
-from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO
+from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, negated
-from polytune.frontend.array_expressions.shapes import agree, is_one, may_be_stretched, stretched
+from polytune.frontend.array_expressions.shapes import agree, is_one, stretched, without_ones
 from polytune.frontend.array_expressions.sizes import OPERATIONS, known
 from polytune.frontend.array_expressions.temporaries import (
     allocate,
@@ -161,7 +161,7 @@ def update(frame: Frame, node: ast.AST, symbol: str, target: ArrayValue, operand
 
 def _assign(frame: Frame, node: ast.AST, target: ArrayValue, value: ArrayValue) -> None:
     region = _region(frame, node, target)
-    value = stretched(frame, _without_ones(frame, node, value, target.shape), target.shape)
+    value = stretched(frame, without_ones(frame, node, value, target.shape), target.shape)
     value = _unaffected(frame, node, region, target.shape, value)
 
     def body(iterators: tuple[Iterator, ...]) -> Sequence[Node]:
@@ -179,28 +179,6 @@ def _region(frame: Frame, node: ast.AST, target: ArrayValue) -> ArrayRegion:
             "give the result a name, and assign to a part of that",
         )
     return target.region
-
-
-def _without_ones(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) -> ArrayValue:
-    """The value without leading extents of 1 that the target has not; the other extents fit the target's."""
-    extra = max(value.ndim - len(shape), 0)
-    for extent in value.shape[:extra]:
-        agree(frame, node, extent, ONE, (value.shape, shape), "a value and what it is assigned to,")
-    if extra:
-        at = value.at
-        value = ArrayValue(
-            value.shape[extra:],
-            value.dtype,
-            lambda subscripts: at([*([ZERO] * extra), *subscripts]),
-            is_costly=value.is_costly,
-        )
-    missing = len(shape) - value.ndim
-    for place, extent in enumerate(value.shape):
-        if not is_one(frame, extent):
-            wanted = shape[missing + place]
-            may_be_stretched(frame, extent, wanted)
-            agree(frame, node, extent, wanted, (value.shape, shape), "a value and what it is assigned to,")
-    return value
 
 
 def _unaffected(frame: Frame, node: ast.AST, region: ArrayRegion, shape: Shape, value: ArrayValue) -> ArrayValue:

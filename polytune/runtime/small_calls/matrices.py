@@ -74,24 +74,40 @@ def _read(row, at, like, work, start):
 
 
 @njit
-def _is_taken(row, result, matrix):
+def _is_taken(row, matrix):
     """Return whether an array is a small square matrix of the result's type."""
     is_square = word(row, matrix + 2) == 2 and 0 < extent(row, matrix, 0) == extent(row, matrix, 1) <= SMALL_MATRIX
-    return is_square and word(row, result + 1) == word(row, matrix + 1)
+    return is_square and word(row, REPORT + 1) == word(row, matrix + 1)
 
 
 @njit
-def _solve(row, result, work, n):
-    """Solve a system for the right sides in the columns after the first n, and give the solutions as the result.
+def _working_copy(row, matrix, columns, like, dtype):
+    """Copy a small square matrix of the result's type, with so many columns of zeros behind it.
+
+    The copy has no rows where the array is anything else, or an element is not finite.
+    """
+    n = extent(row, matrix, 0)
+    if _is_taken(row, matrix):
+        work = np.zeros((n, n + columns), dtype)
+        if _read(row, matrix, like, work, 0):
+            return work
+    return np.empty((0, 0), dtype)
+
+
+@njit
+def _solve(row, work):
+    """Solve a system for the right sides in the columns after the first, as many as rows, and give the solutions as the
+    result.
 
     Return 0 where the matrix is singular, else 1.
     """
+    n = len(work)
     if _eliminate(work, n) == 0:
         return 0
     _substitute(work, n)
     for first in range(n):
         for second in range(work.shape[1] - n):
-            store(element(row, result, first, second), work[first, n + second])
+            store(element(row, REPORT, first, second), work[first, n + second])
     return 1
 
 
@@ -100,18 +116,15 @@ def solving(like: Any, dtype: Any) -> Any:
 
     @njit(cache=keeps_code(__file__))
     def small_solve(row):
-        result = REPORT
-        matrix = after(row, result)
+        matrix = after(row, REPORT)
         right = after(row, matrix)
         n, columns = extent(row, matrix, 0), extent(row, right, 1)
-        if not _is_taken(row, result, matrix) or word(row, right + 1) != word(row, matrix + 1):
+        if word(row, right + 1) != word(row, matrix + 1) or extent(row, right, 0) != n or columns > SMALL_MATRIX:
             return 0
-        if extent(row, right, 0) != n or columns > SMALL_MATRIX:
+        work = _working_copy(row, matrix, columns, like, dtype)
+        if len(work) == 0 or not _read(row, right, like, work, n):
             return 0
-        work = np.empty((n, n + columns), dtype)
-        if not _read(row, matrix, like, work, 0) or not _read(row, right, like, work, n):
-            return 0
-        return _solve(row, result, work, n)
+        return _solve(row, work)
 
     return small_solve
 
@@ -122,17 +135,13 @@ def inverting(like: Any, dtype: Any) -> Any:
 
     @njit(cache=keeps_code(__file__))
     def small_inverse(row):
-        result = REPORT
-        matrix = after(row, result)
-        n = extent(row, matrix, 0)
-        if not _is_taken(row, result, matrix):
+        matrix = after(row, REPORT)
+        work = _working_copy(row, matrix, extent(row, matrix, 0), like, dtype)
+        if len(work) == 0:
             return 0
-        work = np.zeros((n, 2 * n), dtype)
-        if not _read(row, matrix, like, work, 0):
-            return 0
-        for place in range(n):
-            work[place, n + place] = one
-        return _solve(row, result, work, n)
+        for place in range(len(work)):
+            work[place, len(work) + place] = one
+        return _solve(row, work)
 
     return small_inverse
 
@@ -143,21 +152,14 @@ def determining(like: Any, dtype: Any) -> Any:
 
     @njit(cache=keeps_code(__file__))
     def small_determinant(row):
-        result = REPORT
-        matrix = after(row, result)
-        n = extent(row, matrix, 0)
-        if not _is_taken(row, result, matrix):
-            return 0
-        work = np.empty((n, n), dtype)
-        if not _read(row, matrix, like, work, 0):
-            return 0
-        sign = _eliminate(work, n)
+        work = _working_copy(row, after(row, REPORT), 0, like, dtype)
+        sign = _eliminate(work, len(work)) if len(work) > 0 else 0
         product = one
-        for place in range(n):
+        for place in range(len(work)):
             product *= work[place, place]
         if sign == 0 or not 0.0 < _size(product) < math.inf:
             return 0
-        store(element(row, result, 0, 0), product if sign > 0 else -product)
+        store(element(row, REPORT, 0, 0), product if sign > 0 else -product)
         return 1
 
     return small_determinant
@@ -168,13 +170,9 @@ def factoring(like: Any, dtype: Any) -> Any:
 
     @njit(cache=keeps_code(__file__))
     def small_cholesky(row):
-        result = REPORT
-        matrix = after(row, result)
-        n = extent(row, matrix, 0)
-        if not _is_taken(row, result, matrix):
-            return 0
-        work = np.empty((n, n), dtype)
-        if not _read(row, matrix, like, work, 0):
+        work = _working_copy(row, after(row, REPORT), 0, like, dtype)
+        n = len(work)
+        if n == 0:
             return 0
         for column in range(n):
             pivot = work[column, column].real
@@ -192,7 +190,7 @@ def factoring(like: Any, dtype: Any) -> Any:
                 work[first, column] = rest / root
         for first in range(n):
             for second in range(n):
-                store(element(row, result, first, second), work[first, second] if second <= first else like)
+                store(element(row, REPORT, first, second), work[first, second] if second <= first else like)
         return 1
 
     return small_cholesky

@@ -326,26 +326,11 @@ def nothing_returned(A):
     A[0] = 1.0
 
 
-@refused("the argument 'values' is starred or keyword-only", "values")
+@refused("the argument 'values' is starred", "values")
 def starred(A, *values):
     A[0] = 1.0
 
 
-@mended(starred, lambda: (vector(), 1.0, 2.0), "list the arguments by name, before any *")
+@mended(starred, lambda: (vector(), 1.0, 2.0), "list the arguments by name")
 def listed(A, first: float, second: float):
     A[0] = 1.0
-
-
-@refused("the argument 'x' is starred or keyword-only", "x")
-def keyword_only(A, *, x):
-    A[0] = x
-
-
-@mended(
-    keyword_only,
-    lambda: (vector(), 2.0),
-    "list the arguments by name, before any *",
-    reference=lambda A, x: keyword_only(A, x=x),
-)
-def by_position(A, x: float):
-    A[0] = x

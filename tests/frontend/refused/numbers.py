@@ -116,23 +116,6 @@ def number_for_text(A):
         A[i] = float("1e3")
 
 
-@refused("round is called", "round(A[i])")
-def rounded(A):
-    for i in range(len(A)):
-        A[i] = round(A[i])
-
-
-HALVES = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 0.49999999999999994, -0.3, 7.0, 4503599627370497.0, -1e-30])
-
-
-@mended(rounded, lambda: (HALVES.copy(),), "r if x - r < 0.5 or (x - r == 0.5 and r % 2.0 == 0.0) else r + 1.0")
-def rounded_by_floor(A):
-    for i in range(len(A)):
-        x = A[i]
-        r = np.floor(x)
-        A[i] = r if x - r < 0.5 or (x - r == 0.5 and r % 2.0 == 0.0) else r + 1.0
-
-
 @refused("a value of type str", "'text'")
 def string(A):
     A[0] = 'text'  # fmt: skip
