@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
+from polytune.errors import PolytuneError
 from polytune.kernel import Kernel
 from polytune.runtime.rules import Thresholds
 from polytune.tracebacks import shorten, shows_frames_of_callers
@@ -43,6 +44,7 @@ def kernel(
     background: bool = True,
     seed: int = 0,
     search: Search | None = None,
+    **options: Any,
 ) -> Kernel[Any, Any] | Callable[[Callable[..., Any]], Kernel[Any, Any]]:
     """Compile a plain loop nest over NumPy arrays when it is called, in parallel, and tune it from call to call.
 
@@ -62,9 +64,10 @@ def kernel(
             ``"genetic:population=30"``, a ``polytune.tuner.Method``, a subclass of ``polytune.tuner.FiniteSearcher``,
             or one of these for each of several nodes of the space, as
             ``{"nominal": "epsilon_greedy:epsilon=0.1", "numeric": "portfolio"}``.
+        options: none; those that Numba's ``njit`` has are refused with what stands for them here.
 
     Raises:
-        PolytuneError: what is decorated is no plain function.
+        PolytuneError: what is decorated is no plain function, or there is no such option.
         SpaceError: the budget cannot be read.
         SearchError: there is no such search, or no such setting.
 
@@ -78,6 +81,9 @@ def kernel(
     >>> x
     array([0., 2., 4.])
     """
+
+    if options:
+        raise PolytuneError("\n".join(map(_unknown_option, options)))
 
     @shows_frames_of_callers
     def decorate(function: Callable[P, R]) -> Kernel[P, R]:
@@ -96,6 +102,29 @@ def kernel(
     except Exception as error:
         shorten(error)
         raise
+
+
+_OF_NUMBA = {
+    "parallel": "loops that are parallel are found, whether they are written with range or with prange",
+    "fastmath": "sums may be reassociated unless strict=True is given, and NaN and infinities mean what they mean",
+    "cache": "what is compiled is always kept on disk",
+    "nogil": "other threads of Python always run meanwhile",
+    "nopython": "nothing runs as Python",
+    "boundscheck": "accesses are always checked",
+    "error_model": "a division by zero gives an infinity or NaN, as NumPy's does",
+    "inline": "functions that a kernel calls are always inlined",
+    "locals": "types of variables follow from what is assigned; write np.float32(x) where another one is wanted",
+}
+"""The options of Numba's ``njit``, with what stands for them here."""
+
+
+def _unknown_option(name: str) -> str:
+    if name in _OF_NUMBA:
+        return f"@polytune.kernel does not need Numba's option {name!r}: {_OF_NUMBA[name]}; leave it out"
+    return (
+        f"@polytune.kernel has no option {name!r}; it has strict, budget, thresholds, background, seed and search, see "
+        "help(polytune.kernel)"
+    )
 
 
 class Decorator(Protocol):

@@ -94,6 +94,12 @@ class Kernel(CallableKernel, Generic[P, R]):
         seed: int = 0,
         search: Search | None = None,
     ):
+        is_of_numba = type(function).__module__.partition(".")[0] == "numba" and not hasattr(function, "py_func")
+        if isinstance(function, str) or is_of_numba:
+            raise PolytuneError(
+                "@polytune.kernel takes no types: those of a call's arguments count, and annotations as strings, "
+                'x: "float64[::1]", where polytune build needs them; write @polytune.kernel alone'
+            )
         if not isinstance(function, FunctionType):
             raise PolytuneError(_no_function(function))
         self.__wrapped__ = function

@@ -22,7 +22,7 @@ from benchmarks.search.foreign import ForeignTuner
 from polytune.lab import RecordedSpace, Results
 from polytune.lab.merging import named_apart
 from polytune.lab.run import Task
-from polytune.lab.score import aggregate, score
+from polytune.lab.score import aggregate, score, score_interval
 
 NAME = MODULE = "kernel_tuner"
 SCRIPT = Path(__file__).with_name("kernel_tuner_script.py")
@@ -100,12 +100,23 @@ def study(
     scored = [name for name in rivals if not math.isnan(overall.get(name, math.nan))]
     single = max(scored, key=overall.__getitem__, default=None)
     rows = [row(results, search, rivals, single, budget) for results in found for budget in repeats]
-    report: dict[str, Any] = {"rows": rows, "scores": scores, "overall": overall}
+    report: dict[str, Any] = {
+        "rows": rows,
+        "scores": scores,
+        "intervals": [interval(found, search, budget) for budget in repeats],
+        "overall": overall,
+    }
     if rivals:
         report["single_best"] = single
         report["failures"] = tuner.failures if tuner is not None else {}
         report["reached"] = reached(rows, scores, search, len(spaces))
     return report
+
+
+def interval(results: Sequence[Results], search: str, budget: int) -> dict[str, Any]:
+    """The confidence interval of polytune's score with a budget, over all spaces."""
+    low, high = score_interval(results, search, budget)
+    return {"search": search, "budget": budget, "low": low, "high": high}
 
 
 def remaining(screened: Results, rivals: Sequence[str], repeats: Mapping[int, int], screening: int) -> list[Task]:

@@ -205,23 +205,30 @@ class IterationReader:
             it.vectors += 1
         if not element.subscripts or (region is not None and element.array in region.local):
             return
-        varying = tuple(sorted(place.varying(element)))
-        along = -1
         near = element.subscripts[0 if self._layout(element) == "F" else -1]
-        of_near = place.positions(near)
-        far = {k for each in element.subscripts if each is not near for k in place.positions(each)}
-        if any(isinstance(part, Element) for subscript in element.subscripts for part in walk(subscript)):
-            along = -2  # depends on data
-            varying = tuple(range(len(place.loops)))
-        elif of_near and of_near[-1] not in far and _step(near, place.loops[of_near[-1]]) == 1:
-            along = of_near[-1]
-        if region is not None and place.position in far and any(each.name == element.array for each in region.buffers):
-            along = place.position  # what lies in a buffer is in the order in which it is used
-        access = np.dtype(element.dtype).itemsize, along, varying, element.array
+        varying = range(len(place.loops)) if _is_of_data(element) else sorted(place.varying(element))
+        access = np.dtype(element.dtype).itemsize, self._along(element, near, place), tuple(varying), element.array
         key = access, tuple(each for each in element.subscripts if each is not near)
         it.accesses[key] = access
         if is_vector:
             it.vectors_of.setdefault(key, set()).add(near)
+
+    def _along(self, element: Element, near: Expression, place: LoopPlace) -> int:
+        """Return along which loop elements are neighbours: -1 for none, -2 where that depends on data.
+
+        Args:
+            element: what is accessed.
+            near: its subscript along which elements lie next to one another.
+            place: where.
+        """
+        region, of_near = place.region, place.positions(near)
+        far = {k for each in element.subscripts if each is not near for k in place.positions(each)}
+        if region is not None and place.position in far and any(each.name == element.array for each in region.buffers):
+            return place.position  # what lies in a buffer is in the order in which it is used
+        if _is_of_data(element):
+            return -2
+        is_next = bool(of_near) and of_near[-1] not in far and _step(near, place.loops[of_near[-1]]) == 1
+        return of_near[-1] if is_next else -1
 
     def _layout(self, element: Element) -> str:
         return self.layouts.get(element.array, "C")
@@ -345,6 +352,11 @@ def _step(subscript: Expression, names: frozenset[str]) -> int | None:
         case _:
             varies = any(isinstance(leaf, Iterator) and leaf.name in names for leaf in walk(subscript))
             return None if varies else 0
+
+
+def _is_of_data(element: Element) -> bool:
+    """Return whether a subscript depends on data."""
+    return any(isinstance(part, Element) for subscript in element.subscripts for part in walk(subscript))
 
 
 def _is_sum(each: Assign) -> bool:

@@ -13,9 +13,8 @@ from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.stores import element_target, update
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import bound_array, whole
-from polytune.frontend.bindings import meaning_of
+from polytune.frontend.bindings import decided_side, meaning_of
 from polytune.frontend.expressions import (
-    condition,
     evaluate,
     inlined_call,
     read,
@@ -50,11 +49,10 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
         targets: what is assigned to, in this order; one or more.
         value: the right side.
     """
-    if isinstance(value, ast.IfExp) and not any(isinstance(part, ast.Call) for part in ast.walk(value.test)):
-        test = condition(frame, value.test).constant
-        if test is not None:
-            assign_targets(frame, node, targets, value.body if test else value.orelse)
-            return
+    side = decided_side(frame, value)
+    if side is not None:
+        assign_targets(frame, node, targets, side)
+        return
     shape = read_shape(frame, value)
     if len(targets) == 1 and isinstance(targets[0], ast.Tuple | ast.List):
         assign_tuple(frame, node, targets[0], value, shape)

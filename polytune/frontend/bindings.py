@@ -37,19 +37,15 @@ def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
     Raises:
         UnsupportedSourceError: it is outside the language, or a call that returns nothing.
     """
-    if isinstance(node, ast.Name):
-        binding = lookup(frame, node)
-        if isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding | ShapeBinding | TupleBinding):
-            return binding
-        if isinstance(binding, ObjectBinding) and isinstance(binding.value, NestedFunction):
-            return binding
+    named = _meaning_of_name(frame, node) if isinstance(node, ast.Name) else None
+    if named is not None:
+        return named
     known = known_object(frame, node)
     if known is not None:
         return ObjectBinding(known.value)
-    if isinstance(node, ast.IfExp) and not any(isinstance(part, ast.Call) for part in ast.walk(node.test)):
-        test = condition(frame, node.test).constant
-        if test is not None:
-            return meaning_of(frame, node.body if test else node.orelse, alone=alone)
+    side = decided_side(frame, node)
+    if side is not None:
+        return meaning_of(frame, side, alone=alone)
     if isinstance(node, ast.Tuple | ast.List):
         return TupleBinding(tuple(meaning_of(frame, element) for element in unstarred(frame, node.elts)))
     item = item_of(frame, node) if isinstance(node, ast.Subscript | ast.Attribute) else None
@@ -70,6 +66,24 @@ def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
     if isinstance(value, ArrayValue) and value.shape:
         return array_meaning(frame, node, value)
     return ValueBinding(value if isinstance(value, Value) else value.at(()))
+
+
+def _meaning_of_name(frame: Frame, node: ast.Name) -> Meaning | None:
+    """Return what a name stands for that is no number, nor an object of the module's; None for one that is."""
+    binding = lookup(frame, node)
+    if isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding | ShapeBinding | TupleBinding):
+        return binding
+    is_nested = isinstance(binding, ObjectBinding) and isinstance(binding.value, NestedFunction)
+    return binding if is_nested else None
+
+
+def decided_side(frame: Frame, node: ast.expr) -> ast.expr | None:
+    """The side of a choice ``x if test else y`` that is taken, where that is known before the kernel runs; None for
+    everything else."""
+    if not isinstance(node, ast.IfExp) or any(isinstance(part, ast.Call) for part in ast.walk(node.test)):
+        return None
+    test = condition(frame, node.test).constant
+    return None if test is None else node.body if test else node.orelse
 
 
 def items_of(meaning: Meaning) -> tuple[Meaning, ...] | None:

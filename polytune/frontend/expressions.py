@@ -282,6 +282,14 @@ def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
     return None
 
 
+def _shape_or_tuple(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
+    """The same, and the values of a tuple of numbers."""
+    shape = read_shape(frame, node)
+    if shape:
+        return shape
+    return tuple(number(frame, element) for element in node.elts) if isinstance(node, ast.Tuple) else None
+
+
 def _shape_of(node: ast.expr, place: ast.AST) -> ast.expr:
     return ast.copy_location(ast.Attribute(node, "shape", ast.Load()), place)
 
@@ -291,14 +299,6 @@ def _is_part(frame: Frame, node: ast.expr) -> bool:
     if isinstance(node, ast.Attribute):
         return node.attr == "T" and (isinstance(node.value, ast.Name) or _is_part(frame, node.value))
     return isinstance(node, ast.Subscript) and mentions_arrays(frame, node)
-
-
-def _shape_or_tuple(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
-    """The same, and the values of a tuple of numbers."""
-    shape = read_shape(frame, node)
-    if shape:
-        return shape
-    return tuple(number(frame, element) for element in node.elts) if isinstance(node, ast.Tuple) else None
 
 
 def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[Value, ...] | None:

@@ -198,6 +198,8 @@ def is_over_values(frame: Frame, node: ast.expr) -> bool:
                 return isinstance(frame.source.resolve(name), tuple | list)
             except KeyError:
                 return False
+        case ast.Call(function, [argument]) if _is_of_numba(outside_object(frame, function), "literal_unroll"):
+            return is_over_values(frame, argument)
         case ast.Call() if _combines(frame, node):
             return any(is_over_values(frame, argument) for argument in node.args)
     return False
@@ -237,6 +239,8 @@ def _elements(frame: Frame, node: ast.expr) -> list[ast.expr] | None:
     """The elements of a tuple or list, of one from outside, or of one that has a name, as expressions."""
     if isinstance(node, ast.Tuple | ast.List):
         return list(node.elts)
+    if isinstance(node, ast.Call) and _is_of_numba(outside_object(frame, node.func), "literal_unroll") and node.args:
+        return _elements(frame, node.args[0])
     if isinstance(node, ast.Call):
         return _elements_of_call(frame, node)
     if not isinstance(node, ast.Name):
@@ -253,9 +257,13 @@ def _elements(frame: Frame, node: ast.expr) -> list[ast.expr] | None:
 def _is_range(frame: Frame, node: ast.expr) -> bool:
     """Return whether an expression is a call of ``range``, or of Numba's ``prange``, which is one for Python."""
     function = outside_object(frame, node.func) if isinstance(node, ast.Call) else None
+    return function is builtins.range or _is_of_numba(function, "prange")
+
+
+def _is_of_numba(function: object, name: str) -> bool:
+    """Return whether a function is Numba's of this name."""
     module = getattr(function, "__module__", None) or ""
-    is_prange = module.partition(".")[0] == "numba" and getattr(function, "__name__", "") == "prange"
-    return function is builtins.range or is_prange
+    return module.partition(".")[0] == "numba" and getattr(function, "__name__", "") == name
 
 
 class _Maker:

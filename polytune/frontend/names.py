@@ -23,6 +23,7 @@ from polytune.frontend.frame import (
     ViewBinding,
 )
 from polytune.frontend.promotion import Value
+from polytune.signature import DATA_TYPES
 
 
 def lookup(frame: Frame, node: ast.Name) -> Meaning:
@@ -96,10 +97,10 @@ def outside_object(frame: Frame, node: ast.expr) -> Any:
     it is nothing from outside."""
     if isinstance(node, ast.Name):
         binding = lookup(frame, node)
-        return binding.value if isinstance(binding, ObjectBinding) else None
+        return _without_numba(binding.value) if isinstance(binding, ObjectBinding) else None
     if isinstance(node, ast.Attribute):
         owner = outside_object(frame, node.value)
-        return None if owner is None else getattr(owner, node.attr, None)
+        return None if owner is None else _without_numba(getattr(owner, node.attr, None))
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         function = outside_object(frame, node.func)
         if function is type:
@@ -110,6 +111,14 @@ def outside_object(frame: Frame, node: ast.expr) -> Any:
             except (TypeError, ValueError):
                 return None
     return None
+
+
+def _without_numba(value: Any) -> Any:
+    """The type of NumPy's that a type of Numba's, as ``numba.float32``, stands for; any other object itself."""
+    if type(value).__module__.startswith("numba.core.types"):
+        name = {"boolean": "bool"}.get(str(value), str(value))
+        return np.dtype(name).type if name in DATA_TYPES else value
+    return value
 
 
 def _type_of_number(frame: Frame, node: ast.expr) -> type | None:

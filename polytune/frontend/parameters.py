@@ -77,6 +77,8 @@ def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacl
         raise ValueError(f"{source.name} has the arguments ({', '.join(names)}), not ({signature})")
     owners = {part: node for node in nodes for part in _parts(dict(signature.structure).get(node.arg, Leaf(node.arg)))}
     for name, kind in signature.arguments:
+        if name in refused:  # a call has given it, too
+            continue
         node = owners[name]
         if kind.dtype not in DATA_TYPES or (isinstance(kind, ArrayType) and kind.ndim == 0):
             refused[name] = source.obstacle(

@@ -26,6 +26,7 @@ from typing import Any
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO
 from polytune.frontend.expression import (
     Assign,
+    Branch,
     Constant,
     Element,
     Expression,
@@ -117,8 +118,8 @@ class _Form:
         """Return the subscripts of what the nodes compute, as `_Computation` has them, and their form.
 
         Raises:
-            _NoComputationError: an element is read before it is assigned, or there is more in the nodes than loops and
-                assignments to the element of an iteration.
+            _NoComputationError: an element is read before it is assigned, or there is more in the nodes than loops,
+                assignments to the element of an iteration, and after the first one branches with such.
         """
         form = tuple(each for node in nodes for each in self._node(node, ()))
         return self._subscripts, form
@@ -152,6 +153,9 @@ class _Form:
                 return target.dtype, form
             case Assign(target, value):
                 return self._expression(target), self._expression(value)
+            case Branch(condition, then, otherwise) if self._target is not None:
+                branches = (tuple(self._assignment(each, around) for each in part) for part in (then, otherwise))
+                return self._expression(condition), *branches
         raise _NoComputationError
 
     def _expression(self, node: Any) -> Any:

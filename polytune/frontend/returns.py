@@ -66,18 +66,6 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
         exits.sites[site] = meaning
 
 
-def _with_arrays(frame: Frame, node: ast.expr, meaning: Meaning) -> Meaning:
-    """The same with arrays of what masks select."""
-    match meaning:
-        case TupleBinding(items):
-            return TupleBinding(tuple(_with_arrays(frame, node, item) for item in items))
-        case SelectionBinding(selection):
-            selected = computed(frame, node, selection)
-            assert isinstance(selected, ArrayValue)
-            return array_meaning(frame, node, selected)
-    return meaning
-
-
 def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
     """A part of an array as it is returned: a copy, or, where its size is only known in the end, what Python cuts out
     of the array then."""
@@ -97,6 +85,18 @@ def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
 
     axes = tuple(replace(axis, offset=kept(axis.offset)) for axis in region.axes)
     return ViewBinding(replace(view, shape=tuple(map(kept, view.shape)), region=replace(region, axes=axes)))
+
+
+def _with_arrays(frame: Frame, node: ast.expr, meaning: Meaning) -> Meaning:
+    """The same with arrays of what masks select."""
+    match meaning:
+        case TupleBinding(items):
+            return TupleBinding(tuple(_with_arrays(frame, node, item) for item in items))
+        case SelectionBinding(selection):
+            selected = computed(frame, node, selection)
+            assert isinstance(selected, ArrayValue)
+            return array_meaning(frame, node, selected)
+    return meaning
 
 
 def _error(frame: Frame, node: ast.Raise) -> ReturnedError:

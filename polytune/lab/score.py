@@ -18,7 +18,7 @@ to its optimum: what is left to win there is noise.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -50,14 +50,51 @@ def score(results: Results, search: str, baseline: str, budget: int) -> float:
     return score_of_curves(curve, reference, median)
 
 
+def score_interval(
+    results: Sequence[Results], search: str, budget: int, *, resamples: int = 200, seed: int = 0
+) -> tuple[float, float]:
+    """The 95 % confidence interval of the aggregated score against random search: of what runs of the search would give
+    on these spaces, by the bootstrap.
+
+    Args:
+        results: with runs of the search, one for each space.
+        search: its name.
+        budget: how many evaluations the runs had.
+        resamples: how often the runs of each space are drawn anew, with replacement.
+        seed: what they are drawn by.
+
+    Returns:
+        The lower and the upper end; NaN where no evaluation counts on any space.
+    """
+    rng = np.random.default_rng(seed)
+    spaces = []
+    for each in results:
+        median = each.setting.median
+        spaces.append((_filled(each.of_search(search, budget), median), np.array(each.setting.random_curve), median))
+    found = [
+        aggregate(
+            score_of_curves(runs[rng.integers(len(runs), size=len(runs))].mean(axis=0), reference, median)
+            for runs, reference, median in spaces
+        )
+        for _ in range(resamples)
+    ]
+    low, high = np.quantile(found, [0.025, 0.975])
+    return float(low), float(high)
+
+
 def _mean_curve(runs: Iterable[Run], median: float) -> np.ndarray:
-    """The mean best slowdown so far.  A run that has found nothing that runs is taken to have the space's median, or
-    what it finds first if that is worse."""
+    mean: np.ndarray = _filled(runs, median).mean(axis=0)
+    return mean
+
+
+def _filled(runs: Iterable[Run], median: float) -> np.ndarray:
+    """(runs, evaluations) the best slowdown so far.  A run that has found nothing that runs is taken to have the
+    space's median, or what it finds first if that is worse."""
     each = curves(runs)
     first = np.array([next((value for value in curve if math.isfinite(value)), median) for curve in each.tolist()])
     nothing = np.maximum(first, median)[:, None]
-    mean: np.ndarray = np.where(np.isfinite(each), each, nothing).mean(axis=0)
-    return mean
+    filled: np.ndarray = np.where(np.isfinite(each), each, nothing)
+    return filled
 
 
 def score_of_curves(curve: np.ndarray, reference: np.ndarray, median: float) -> float:

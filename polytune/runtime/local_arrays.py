@@ -93,7 +93,7 @@ class LocalArrays:
 
     def give_back(self, arrays: Iterable[np.ndarray]) -> None:
         """Keep the memory of arrays from :meth:`array` that nobody uses any more; other arrays are left alone."""
-        blocks = [array.base for array in arrays if array.base is not None and array.nbytes >= SMALLEST]
+        blocks = [array.base for array in arrays if isinstance(array.base, np.ndarray) and array.nbytes >= SMALLEST]
         if not blocks:
             return
         with self._lock:

@@ -22,7 +22,7 @@ __all__ = ["StepsChoice", "begin", "choose", "identity_of"]
 _PARAMETER = "steps_per_exchange"
 _MOST_CHOICES = 256
 
-_FAR_SLOWER = 4.0
+_FAR_SLOWER = 2.0
 """So many times slower than the best, by the model, a number may be that is tried."""
 
 

@@ -114,6 +114,9 @@ def test_wins_and_scores(recorded, tuner):
         assert row["means"].keys() == {"genetic", "random", "kernel_tuner:oracle", "kernel_tuner:contrary"}
     assert report["scores"]["kernel_tuner:oracle"] == {10: 1.0, 30: 1.0}
     assert report["scores"]["random"] == {10: 0.0, 30: 0.0}
+    for interval in report["intervals"]:
+        assert interval["low"] <= report["scores"]["genetic"][interval["budget"]] <= interval["high"]
+    assert [interval["budget"] for interval in report["intervals"]] == [10, 30]
     assert report["overall"]["kernel_tuner:oracle"] == 1.0
     assert report["single_best"] == "kernel_tuner:oracle"
     assert report["failures"] == {"kernel_tuner:broken": "ValueError: cannot"}

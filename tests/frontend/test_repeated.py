@@ -78,6 +78,29 @@ def loops_of_the_source(A, x):
         x[i] = first[i] * second[n - 1 - i]
 
 
+def with_branches(A, x):
+    n = len(x)
+    first = np.empty(n)
+    second = np.empty(n)
+    for i in range(n):
+        first[i] = 0.0
+        if x[i] > 0.0:
+            first[i] = A[i, 0]
+            if first[i] > 1.0:
+                first[i] -= 1.0
+        else:
+            first[i] -= x[i]
+    for i in range(n):
+        second[i] = 0.0
+        if x[i] > 0.0:
+            second[i] = A[i, 0]
+            if second[i] > 1.0:
+                second[i] -= 1.0
+        else:
+            second[i] -= x[i]
+    x[:] = first * second[::-1]
+
+
 LEFT_OUT: dict[str, tuple[Callable[..., Any], int]] = {
     "means of columns": (standard_scores, 4),
     "the mean of all": (of_all_elements, 4),
@@ -87,6 +110,7 @@ LEFT_OUT: dict[str, tuple[Callable[..., Any], int]] = {
     "functions of elements": (functions_twice, 3),
     "one is a result": (a_result_is_kept, 2),
     "loops of the source": (loops_of_the_source, 2),
+    "with branches": (with_branches, 2),
 }
 """Kernels, and to how many arrays and variables they assign."""
 
@@ -180,6 +204,29 @@ def what_was_there(A, x):
     x[:] = first * second[::-1]
 
 
+def other_branches(A, x):
+    n = len(x)
+    first = np.empty(n)
+    second = np.empty(n)
+    for i in range(n):
+        first[i] = 0.0
+        if x[i] > 0.0:
+            first[i] = A[i, 0]
+            if first[i] > 1.0:
+                first[i] -= 1.0
+        else:
+            first[i] -= x[i]
+    for i in range(n):
+        second[i] = 0.0
+        if x[i] > 0.0:
+            second[i] = A[i, 0]
+            if second[i] > 1.0:
+                second[i] -= 2.0
+        else:
+            second[i] -= x[i]
+    x[:] = first * second[::-1]
+
+
 KEPT: dict[str, Callable[..., Any]] = {
     "an operand is changed": operand_changed,
     "a number is changed": number_changed,
@@ -192,6 +239,7 @@ KEPT: dict[str, Callable[..., Any]] = {
     "the second one is read before": read_before_the_second,
     "loops in another order": as_many_times_of_another,
     "elements before are read": what_was_there,
+    "branches differ": other_branches,
 }
 
 
@@ -207,6 +255,14 @@ def test_what_was_computed_before_is_left_out(name: str) -> None:
     kernel, count = LEFT_OUT[name]
     found = assigned(kernel, [matrix(), vector()])
     assert len(found) == count, found
+
+
+def test_the_bins_of_two_histograms_are_found_once() -> None:
+    def weighted_means(A, x):
+        return np.histogram(x, 3, weights=A[:, 0])[0] / np.histogram(x, 3)[0]
+
+    found = [array for array in assigned(weighted_means, [matrix(), vector()]) if "bins" in array]
+    assert len(found) == 1, found
 
 
 @pytest.mark.parametrize("name", KEPT)

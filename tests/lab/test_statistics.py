@@ -16,7 +16,7 @@ from polytune.lab.place import Line
 from polytune.lab.recording import RecordedSpace, Recorder
 from polytune.lab.results import Results, Setting, expected_random_curve, mean_curve
 from polytune.lab.run import Run, Task
-from polytune.lab.score import aggregate, score, score_of_curves
+from polytune.lab.score import aggregate, score, score_interval, score_of_curves
 from polytune.lab.statistics import calls_to_pay, compare, corrected, mann_whitney, time_per_call
 
 samples = st.lists(st.sampled_from([1.0, 1.25, 1.5, 2.0, math.inf]), min_size=1, max_size=12)
@@ -112,6 +112,17 @@ def test_the_score_does_not_depend_on_the_runs_of_random_search(recorded):
     old = replace(runs.setting, random_curve=())  # as of a file of an earlier version: the runs have to do
     assert score(Results.ordered(old, [*runs.runs, *genetic]), "genetic", "random", 15) not in scores
     assert score(runs, "random", "random", 15) == 0.0
+
+
+def test_the_interval_of_a_score_holds_it_and_narrows_with_the_runs(recorded):
+    results = simulate(recorded, ["genetic"], [20], 16)
+    more = [replace(run, task=Task("genetic", 20, 16 * i + j)) for i in range(9) for j, run in enumerate(results.runs)]
+    low, high = score_interval([results, results], "genetic", 20)
+    assert low < score(results, "genetic", "random", 20) < high
+    narrow = score_interval([Results.ordered(results.setting, more)] * 2, "genetic", 20)
+    assert narrow[1] - narrow[0] == pytest.approx((high - low) / 3, rel=0.3)  # nine times as many runs like them
+    best = Results.ordered(results.setting, [Run(Task("oracle", 20, i), (1.0,) * 20) for i in range(5)])
+    assert score_interval([best], "oracle", 20) == (1.0, 1.0)
 
 
 def test_the_curve_of_random_search_is_the_mean_over_all_orders():

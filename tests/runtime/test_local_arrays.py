@@ -201,3 +201,11 @@ def test_results_of_calls_have_the_memory_of_results_that_are_gone():
         assert (result == np.arange(3 * ELEMENTS) + (number + 2.0)).all()
     assert (kept == np.arange(3 * ELEMENTS) + 1.0).all()
     assert len(addresses) < 6 and kept.ctypes.data not in addresses
+
+
+def test_what_is_lent_is_not_given_back_twice(memory):
+    result = memory.result((ELEMENTS,), "float64")
+    memory.give_back([result])
+    assert memory.kept == 0
+    other = memory.result((ELEMENTS,), "float64")
+    assert not np.shares_memory(result, other)

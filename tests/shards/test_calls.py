@@ -402,3 +402,28 @@ def test_the_cut_is_shown():
     assert "A: float64 (24, 12), in chunks (7, 7, 10) x (5, 7)" in str(plan)
     assert "3 along axis 0" in str(plan) and "2 along axis 1" in str(plan)
     assert plan._repr_html_().count("<svg") == 2
+
+
+def test_what_is_little_of_a_chunk_is_cut_out_in_one_task(monkeypatch):
+    A = dask.array.from_array(np.random.default_rng(18).random((40, 40)), chunks=8)
+    expected = A.compute(), A.compute()
+    heat.__wrapped__(6, *expected)
+
+    def called():
+        """What the call gives, and how many tasks there are of each kind."""
+        after = heat(6, A, A)
+        names = [key[0].rpartition("-")[0] for key in dict(after[0].dask) if isinstance(key, tuple)]
+        return after, {name: names.count(name) for name in names}
+
+    with dask.config.set({"polytune.steps-per-exchange": 2}):
+        after, together = called()
+        monkeypatch.setattr("polytune.shards.simplification.SECONDS_PER_TASK", 0.0)
+        apart, separate = called()
+    assert together["heat-region-0-1"] == separate["heat-region-0-1"] == 3 * 25
+    borders = [found["heat-border-A"] + found.get("heat-border-B", 0) for found in (together, separate)]
+    assert borders[0] <= 3 * 25 * 2  # one for each exchange, chunk and array
+    assert borders[1] >= 3 * (4 * 3 + 12 * 5 + 9 * 8)  # one for each of its neighbours
+    # Of B a block of steps needs nothing but what is at its border: only the last gives the chunk in the middle.
+    assert together["heat-A"] == together["heat-B"] < 3 * 25
+    for found in (after, apart):
+        assert all(np.array_equal(*each) for each in zip(dask.compute(*found), expected, strict=True))

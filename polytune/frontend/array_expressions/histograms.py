@@ -142,8 +142,8 @@ def _places(
 
     def body(iterators: tuple[Iterator, ...]) -> Sequence[Node]:
         element = cast(number(array.at(iterators)), low.dtype)
-        variable = scalar(frame, node, "int64", "bin")
-        place = Value(variable)
+        bin_of = element_of(frame.kernel, region, iterators)
+        place = Value(bin_of)
         distance = binary("*", binary("/", binary("-", element, low), width), cast(count, low.dtype))
         is_inside = logical("and", [compare(">=", element, low), compare("<=", element, high)])
         is_last = compare("==", place, binary("-", count, constant(1)))
@@ -151,13 +151,13 @@ def _places(
             "and", [promotion.negation(is_last), compare(">=", element, _at(edges, binary("+", place, constant(1))))]
         )
         steps: tuple[Operation, ...] = (
-            Assign(variable, convert(cast(distance, "int64"), "int64")),
-            _if(compare("==", place, count), variable, -1),
-            _if(compare("<", element, _at(edges, place)), variable, -1),
-            _if(beyond, variable, 1),
+            Assign(bin_of, convert(cast(distance, "int64"), "int64")),
+            _if(compare("==", place, count), bin_of, -1),
+            _if(compare("<", element, _at(edges, place)), bin_of, -1),
+            _if(beyond, bin_of, 1),
         )
-        chosen = Branch(is_inside.expression, steps, (Assign(variable, bins),))
-        return (perform(frame, node, chosen, assigned(frame, region, iterators, place)),)
+        chosen = Branch(is_inside.expression, steps, ())
+        return (perform(frame, node, Assign(bin_of, bins), chosen),)
 
     emit(frame, node, over(frame, node, array.shape, body))
     return region

@@ -323,17 +323,31 @@ def _ufunc(
         result = elementwise(frame, node, lambda values: functions.apply(function, values), operands)
     except ArityError as error:
         raise frame.source.refusal(node, f"{name}(...) {error}", "NumPy raises an error here", "pass as many") from None
-    other = next((keyword for keyword in node.keywords if keyword.arg != "out"), None)
-    if other is not None:
-        raise frame.source.refusal(
-            other.value,
-            f"the argument {other.arg} of {name}",
-            "of a function of elements, only the numbers and out= are compiled",
-            "leave it out, and convert or choose elements with .astype or np.where",
-        )
+    _refuse_arguments_but_out(frame, node, name)
     for each in out:
         target = computed(frame, node, evaluate(frame, each))
         if isinstance(target, ArrayValue):
             store(frame, node, target, result)
             result = target
     return result
+
+
+def _refuse_arguments_but_out(frame: Frame, node: ast.Call, name: str) -> None:
+    """Refuse what a function of elements is told by name, as where= and dtype=.
+
+    Args:
+        frame: where it stands.
+        node: the call.
+        name: what the function is called in the source.
+
+    Raises:
+        UnsupportedSourceError: there is such an argument.
+    """
+    for keyword in node.keywords:
+        if keyword.arg != "out":
+            raise frame.source.refusal(
+                keyword.value,
+                f"the argument {keyword.arg} of {name}",
+                "of a function of elements, only the numbers and out= are compiled",
+                "leave it out, and convert or choose elements with .astype or np.where",
+            )
