@@ -212,6 +212,7 @@ class KernelWalk:
         kept: the arrays that one statement writes whole, before anything reads them.
         written_back: where copies in other shapes are made, the arrays that get their elements when the kernel ends,
             and the copies.
+        counts: the variables that count the elements which calls of the library give.
         extracted: of what masks select under a name, the arrays that have been made of it, and after which nodes.
         states: the arrays that stand for states which calls of the library change, by what they are.
         obstacles: what is refused, as it is found.
@@ -246,6 +247,7 @@ class KernelWalk:
     known: dict[Any, isl.Set] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     written_back: list[tuple[ast.AST, ArrayValue, ArrayValue]] = field(default_factory=list)
+    counts: set[str] = field(default_factory=set)
     extracted: dict[tuple[str, str], tuple[list[Node], ArrayValue]] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     obstacles: list[Obstacle] = field(default_factory=list)

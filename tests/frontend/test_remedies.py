@@ -76,7 +76,6 @@ def test_every_refusal_has_a_remedy_that_is_tested() -> None:
 
 
 def test_every_kind_of_syntax_that_is_refused_is_among_the_programs() -> None:
-    """So is every text that says what to write in place of a function."""
     remedies = set()
     for function, _, _ in REFUSED:
         with pytest.raises(UnsupportedSourceError) as caught:

@@ -40,6 +40,7 @@ def counted(
     *arrays, count = library_call(frame, node, f"{function} counted", arguments, [*results, ((), "int64")])
     assert isinstance(count, Value)
     size = captured(frame, node, count.expression)
+    frame.kernel.counts.add(size.array)
     parts = []
     for array in arrays:
         assert isinstance(array, ArrayValue)
