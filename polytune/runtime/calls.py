@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,6 +110,16 @@ class CallableKernel(TunableKernel):
         self.__name__ = name
         self.__signature__ = signature
         self._names = tuple(signature.parameters)
+        kinds = {name: parameter.kind for name, parameter in signature.parameters.items()}
+        positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        self._by_position = sum(kind in positional for kind in kinds.values())
+        self._by_name = frozenset(name for name, kind in kinds.items() if kind in named)
+        self._defaults = {
+            name: parameter.default
+            for name, parameter in signature.parameters.items()
+            if parameter.default is not inspect.Parameter.empty
+        }
         self._provider = provider
         self._store = store
         self._generated: dict[tuple[Signature, int], tuple[str, GeneratedKernel]] = {}
@@ -138,10 +149,13 @@ class CallableKernel(TunableKernel):
         """
         try:
             mode = "frozen" if self._is_frozen else current_mode()
-            if not keywords:
+            whole: tuple[Any, ...] | None = arguments
+            if keywords or len(arguments) != len(self._names):
+                whole = self._with_defaults(arguments, keywords)
+            if whole is not None:
                 if self._outside and (changed := self._outside.changed()) is not None:
                     self._reconsider(changed)
-                if (returned := self._settled[mode].make(arguments)) is not NOT_MADE:
+                if (returned := self._settled[mode].make(whole)) is not NOT_MADE:
                     return returned
             return self._call(arguments, keywords, mode)
         except Exception as error:
@@ -152,13 +166,12 @@ class CallableKernel(TunableKernel):
         """Make a call that goes the long way, in a mode of tuning."""
         started = time.perf_counter()
         name, generated, invocation, case = self._prepare(arguments, keywords)
-        # What is noted has the function's arguments themselves, and not what stands in them.
-        settled = SettledCalls() if case.signature.structure else self._settled[mode]
+        settled = partial(self._settled[mode].note, structure=case.signature.structure)
         if mode == "off":
             space = generated.space_for(invocation)
             first = generated.first_choices.promising(invocation.parameters)[:1] if space is generated.space else ()
             configuration, outcome = run_first(generated, space, invocation, first)
-            settled.note(generated, FixedChoice(configuration), configuration, invocation, case.threads)
+            settled(generated, FixedChoice(configuration), configuration, invocation, case.threads)
             return outcome.result
         tuner = self._tuners.get(case)
         if tuner is None:
@@ -168,7 +181,7 @@ class CallableKernel(TunableKernel):
             known = best_known(tuner, case in self._given)
             configuration, outcome = run_first(generated, tuner.space, invocation, known)
             choice = FixedChoice(configuration, tuner)
-            settled.note(generated, choice, configuration, invocation, case.threads)
+            settled(generated, choice, configuration, invocation, case.threads)
             return outcome.result
         failure: CompilationError | None = None
         while True:
@@ -208,7 +221,7 @@ class CallableKernel(TunableKernel):
                 disturbed=disturbed,
             )
             if tuner.steady is configuration:
-                settled.note(generated, tuner, configuration, invocation, case.threads)
+                settled(generated, tuner, configuration, invocation, case.threads)
             return outcome.result
 
     def _learn(
@@ -391,6 +404,19 @@ class CallableKernel(TunableKernel):
     def _with_source(self, error: ArgumentError, values: tuple[Any, ...]) -> ArgumentError:
         """The refusal of a call's types, with what else stands in the way if that is known."""
         return error
+
+    def _with_defaults(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...] | None:
+        """The values of all parameters, as `_bind` has them, in less time; None where they do not fit."""
+        if len(arguments) > self._by_position or not keywords.keys() <= self._by_name:
+            return None
+        rest = self._names[len(arguments) :]
+        if not keywords.keys() <= set(rest):
+            return None
+        try:
+            values = [keywords[name] if name in keywords else self._defaults[name] for name in rest]
+        except KeyError:
+            return None
+        return *arguments, *values
 
     def _bind(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         if not keywords and len(arguments) == len(self._names):

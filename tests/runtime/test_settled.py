@@ -95,11 +95,57 @@ def test_arrays_in_turns_each_have_a_call_of_their_own(kernel, made):
 def test_keywords_and_defaults_are_right(kernel, made):
     x, y, z = arrays()
     shortened(kernel, made, x, y, z, 2.0, 1)
-    wanted = z + 3.0 * x + y
-    kernel(x, y, z, steps=1, factor=3.0)
-    np.testing.assert_allclose(z, wanted)
-    with pytest.raises(ArgumentError):
-        kernel(x, y, z)
+    for call in (
+        lambda: kernel(x, y, z, steps=1, factor=3.0),
+        lambda: kernel(x, z=z, y=y, steps=1, factor=3.0),
+    ):
+        wanted = z + 3.0 * x + y
+        call()
+        np.testing.assert_allclose(z, wanted)
+        assert made[-1]
+    count = len(made)
+    for arguments, keywords in (
+        ((x, y, z), {}),
+        ((x, y, z, 2.0, 1, 1), {}),
+        ((x, y, z, 2.0), {"steps": 1, "stride": 2}),
+        ((x, y, z, 2.0, 1), {"factor": 2.0}),
+    ):
+        with pytest.raises(ArgumentError):
+            kernel(*arguments, **keywords)
+    assert len(made) == count, "what does not fit is no call that was made before"
+
+
+def stretched(x, out=None, mode="double", *, by=1.0):
+    if out is None:
+        out = np.empty_like(x)
+    for i in range(len(x)):
+        out[i] = x[i] * by if mode == "double" else -x[i]
+        if mode == "double":
+            out[i] *= 2.0
+    return out
+
+
+def test_defaults_and_constants_go_the_short_way(tmp_path, made):
+    kernel = polytune.Kernel(stretched, background=False)
+    kernel._store = HistoryStore(tmp_path / "history.sqlite")
+    x, out = np.arange(5.0), np.empty(5)
+    ways: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+        ((x,), {}),
+        ((x,), {"by": 3.0}),
+        ((x,), {"mode": "negate"}),
+        ((x, out), {}),
+        ((x, None, "dou" + "".join(["b", "le"])), {"by": -1.0}),
+    ]
+    with polytune.tuning("off"):
+        for _ in range(4):
+            for arguments, keywords in ways:
+                found = kernel(*arguments, **keywords)
+                np.testing.assert_allclose(found, stretched(*arguments, **keywords))
+                assert (found is out) == (len(arguments) == 2)
+    assert made[-5:] == [True] * 5
+    x[:] = 7.0
+    with polytune.tuning("off"):
+        np.testing.assert_allclose(kernel(x), 14.0)
 
 
 CHANGES = {
