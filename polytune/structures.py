@@ -129,9 +129,9 @@ def misplaced(signature: Signature, refusal: UnsupportedSourceError) -> Argument
         refusal: of the kernel, for such a call.
     """
     odd = {name: part for name, part in signature.structure if not isinstance(part, Leaf) and not _is_function(part)}
-    # Of ``image.shape[0]`` and of ``image[i]`` it is the argument that cannot be used so.
-    used = [re.match(r"\w*", each.location.segment) for each in refusal.obstacles]
-    names = [found[0] if found else "" for found in used]
+    # Of ``image.shape[0]``, ``image[i]`` and ``len(image)`` it is the argument that cannot be used so.
+    used = [re.match(r"(?:len\()?(\w*)", each.location.segment) for each in refusal.obstacles]
+    names = [found[1] if found else "" for found in used]
     if not all(name in odd for name in names):
         return None
     name = names[0]

@@ -275,7 +275,7 @@ def innermost(node: Node) -> list[For]:
 
 def test_nothing_is_stored_in_the_innermost_loop_of_a_whole_block() -> None:
     stages = stages_of(product, arguments_of(product, 4, np.random.default_rng(0)))
-    program = next(program for program in stages.programs if program.has_vectors)
+    program = next(program for program in stages.programs if program.name == "tiled_registers")
     loops = innermost(program.regions[-1].body)
     assert loops
     for loop in loops:
@@ -295,7 +295,7 @@ def test_what_rows_share_is_loaded_once(function: Callable) -> None:
 
 def live(stages: Stages) -> int:
     """The variables that the first innermost loop of the last region updates."""
-    program = next(program for program in stages.programs if program.has_vectors)
+    program = next(program for program in stages.programs if program.name == "tiled_registers")
     first = innermost(program.regions[-1].body)[0]
     return len({part.name for part in walk_nodes(first.body) if hasattr(part, "name")})
 
