@@ -156,7 +156,7 @@ def configurations_run(kernel: polytune.Kernel, monkeypatch: pytest.MonkeyPatch,
     generated = kernel.generated(A, B)
     made = []
     run = type(generated).run
-    monkeypatch.setattr(SettledCalls, "note", lambda self, *_: None)
+    monkeypatch.setattr(SettledCalls, "note", lambda self, *_, **__: None)
 
     def noted(self, configuration, invocation):
         made.append(configuration)
