@@ -119,18 +119,26 @@ class SubscriptError(ArgumentError, IndexError):
         location: where it stands.
         arrays: the arrays that it may be a subscript of.
         references: the references there, as they are written.
+        extents: what is wrong with extents that depend on data, where it is these that do not fit; else empty.
         is_late: whether the kernel had run when it was found, so that something may have been written.
     """
 
     location: SourceLocation
     arrays: tuple[str, ...]
     references: tuple[str, ...]
+    extents: str
     is_late: bool
 
     def __init__(
-        self, location: SourceLocation, arrays: tuple[str, ...], references: tuple[str, ...], is_late: bool = False
+        self,
+        location: SourceLocation,
+        arrays: tuple[str, ...],
+        references: tuple[str, ...],
+        extents: str = "",
+        is_late: bool = False,
     ):
-        self.location, self.arrays, self.references, self.is_late = location, arrays, references, is_late
+        self.location, self.arrays, self.references = location, arrays, references
+        self.extents, self.is_late = extents, is_late
         written = (
             "a subscript that depends on data is only known while the kernel runs; from then on nothing that needs it "
             "was computed, and what had been written until then is"
@@ -138,17 +146,22 @@ class SubscriptError(ArgumentError, IndexError):
             else "some number that is read for it is below -n, or not below n, for an axis of n elements; nothing was "
             "written"
         )
+        what = f"a subscript of {' or '.join(map(repr, arrays))} was out of range, in {', '.join(references)}"
+        remedy = "pass subscripts from -n to n - 1 for an axis of n elements, or test them before they are used"
+        if extents:
+            what, written = extents, written.replace("a subscript", "an extent")
+            remedy = "test the extents before, or call the kernel with arrays whose extents fit"
         lines = [
-            f"{location}: a subscript of {' or '.join(map(repr, arrays))} was out of range, in {', '.join(references)}",
+            f"{location}: {what}",
             location.caret(),
             f"why: {written}",
-            "instead: pass subscripts from -n to n - 1 for an axis of n elements, or test them before they are used",
+            f"instead: {remedy}",
         ]
         super().__init__("\n".join(line for line in lines if line))
 
     def at(self, location: SourceLocation) -> SubscriptError:
         """The same error at another place."""
-        return SubscriptError(location, self.arrays, self.references, self.is_late)
+        return SubscriptError(location, self.arrays, self.references, self.extents, self.is_late)
 
 
 class CompilationError(PolytuneError):

@@ -115,7 +115,7 @@ def test_slices_with_bounds_that_depend_on_data(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "column"), [([0, 2, 9], [0, 1, 2]), ([0, 2, 3], [0, 1, 25]), ([0, 2, 3], [0, 1, -26])], ids=str
+    ("first", "column"), [([0, 2, 9], [0, 1, 99]), ([0, 2, 3], [0, 1, 25]), ([0, 2, 3], [0, 1, -26])], ids=str
 )
 def test_what_is_out_of_range_is_refused(first: list[int], column: list[int]) -> None:
     arguments: tuple[Any, ...] = np.array(first), np.array(column), np.ones(3), np.ones(25)
@@ -127,10 +127,17 @@ def unequal(first, A, B):
     A[first[0] : first[1]] = B[first[0] : first[2]]
 
 
-def test_lengths_that_are_not_seen_to_fit_are_refused() -> None:
-    with pytest.raises(UnsupportedSourceError, match="an extent that depends on data") as caught:
-        polytune.kernel(unequal)(np.arange(3), np.ones(5), np.ones(5))
-    assert "slice all of the arrays by the same bounds" in caught.value.remedy
+def test_bounds_beyond_the_end_are_cut_off() -> None:
+    compared(sparse_product, np.array([0, 2, 9]), np.array([0, 1, 2]), np.ones(3), numbers(25))
+
+
+def test_lengths_that_depend_on_data_are_tested() -> None:
+    kernel = polytune.kernel(unequal)
+    for bounds in ([0, 1, 2], [0, 4, 2], [3, 4, 9]):
+        with pytest.raises(SubscriptError, match=r"an extent that depends on data.* do not fit"):
+            kernel(np.array(bounds), np.ones(5), np.ones(7))
+    for bounds in ([1, 3, 3], [0, 5, 1], [4, 9, 5], [3, 2, 1]):
+        compared(unequal, np.array(bounds), np.ones(5), numbers(7))
 
 
 def part_by_index(A, index):

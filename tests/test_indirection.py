@@ -260,3 +260,24 @@ def test_updates_through_subscripts_have_versions_with_copies_of_workers() -> No
     for n in SIZES:
         X = vector(3 * n).reshape(n, 3)
         in_every_version(total_by_label, np.zeros((7, 3)), np.zeros(7, np.int64), positions(n, 7), X)
+
+
+def between(x, y, bounds):
+    first, last = bounds[0], bounds[1]
+    y[1:3] = 7.0
+    y[first:last] = x[first:last]
+    return np.max(x[first:last])
+
+
+def test_extents_that_depend_on_data_and_do_not_fit_are_an_error_in_every_version() -> None:
+    x = vector(6)
+    for first, last in ((0, 4), (2, 6), (-3, -1), (3, 60), (7, 9), (4, 2)):
+        bounds = np.array([first, last])
+        for extent in (6, 4, 5):
+            try:
+                between(x, np.zeros(extent), bounds)
+            except ValueError:
+                with pytest.raises(SubscriptError, match=r"do not fit|which is empty"):
+                    kernel_of(between, False)(x, np.zeros(extent), bounds)
+            else:
+                in_every_version(between, x, np.zeros(extent), bounds)

@@ -181,5 +181,5 @@ def write_index_checks(writer: SourceWriter, scop: Scop) -> None:
 
 def report_text(report: Report) -> str:
     """A report as the arguments of a SubscriptError."""
-    texts = (f"({', '.join(map(literal, names))},)" for names in (report.arrays, report.references))
-    return f"({_location_text(report.location)}, {', '.join(texts)})"
+    texts = (f"({''.join(f'{literal(name)}, ' for name in names)})" for names in (report.arrays, report.references))
+    return f"({', '.join((_location_text(report.location), *texts, literal(report.extents)))})"

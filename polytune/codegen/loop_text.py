@@ -136,9 +136,10 @@ def _write_operation(writer: SourceWriter, about: str, operation: Operation) -> 
         case Checked(violation, report, site, body):
             with writer.indented(f"{about}if {_text(violation)}:"):
                 writer.line(f"{_text(report)} = {site}")
-            with writer.indented("else:"):
-                for part in body:
-                    _write_operation(writer, "", part)
+            if body:
+                with writer.indented("else:"):
+                    for part in body:
+                        _write_operation(writer, "", part)
         case LibraryCall(function, results, arguments):
             sides = [", ".join(map(_part_text, parts)) for parts in (results, arguments)]
             writer.line(f"{about}{sides[0]} = {function}({sides[1]})")

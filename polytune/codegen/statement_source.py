@@ -233,8 +233,9 @@ class StatementWriter:
                     self.writer.line(f"{place.text(report)} = {site}")
                     if leaves:
                         self.writer.line("break")
-                with self.writer.indented("else:"):
-                    self.operations(body, place)
+                if body:
+                    with self.writer.indented("else:"):
+                        self.operations(body, place)
             case LibraryCall(function, results, arguments, report):
                 memory = [f"$memory_of({shared_name(report.array)}, (0,), (), ())"]
                 memory += [self.part(part, place) for part in (*results, *arguments)]

@@ -117,6 +117,8 @@ class _Collector:
                         known = certain and all(map(self.is_known, (*part.element.subscripts, *part.extents)))
                         kind = AccessKind.MUST_WRITE if known else AccessKind.MAY_WRITE
                         yield Reference(part.element, kind, self.over(guard, part), certain)
+                case Checked(violation, body=()):
+                    yield from self.expression(violation, guard, assigned, certain)
                 case Checked(body=body):  # the violation reads what the body does
                     assigned = yield from self.operations(body, guard, certain, assigned)
         return assigned

@@ -1,5 +1,7 @@
 """Subscripts that depend on data, tested where they are used.
 
+Tests of extents that depend on data, which the program has already, get the numbers of their places here.
+
 What such a subscript selects is not known before the kernel runs.  So each operation with one stands under a test:
 where a subscript is out of range, the operation is left out, the place is reported, and the call raises an error when
 the kernel has run.  No element outside of an array is ever touched.
@@ -13,6 +15,7 @@ from typing import Any
 
 from polytune.errors import SourceLocation
 from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add, coefficients, normal
 from polytune.frontend.expression import (
     Assign,
     Branch,
@@ -20,6 +23,7 @@ from polytune.frontend.expression import (
     Checked,
     Compare,
     Constant,
+    Counter,
     Element,
     Expression,
     LibraryCall,
@@ -54,7 +58,10 @@ def check_subscripts(
         kernel: what has been found of it, its arrays above all.
         extents: those of its arrays, by name and dimension.
     """
-    checker = _Checker(kernel.affine, kernel.locations, extents, Element(REPORT, (), "int64"))
+    slices = {
+        (normal(first), step, normal(stop)): normal(length) for (first, step, stop), length in kernel.cut_off.items()
+    }
+    checker = _Checker(kernel.affine, kernel.locations, extents, slices, Element(REPORT, (), "int64"))
     made = tuple(checker.node(node) for node in nodes)
     if checker.reports or checker.calls_library:
         kernel.arrays[REPORT] = Array(REPORT, "int64", ArrayRole.REPORT, zeroed=True)
@@ -66,7 +73,9 @@ class _Checker:
     affine: AffineBuilder
     locations: ElementLocations
     extents: Extents
+    slices: Mapping[tuple[Expression, int, Expression], Expression]
     report: Element
+    stops: dict[str, Expression] = field(default_factory=dict)
     reports: list[Report] = field(default_factory=list)
     calls_library: bool = False
 
@@ -96,9 +105,14 @@ class _Checker:
                 operation, tested = Branch(condition, yes, no), [condition]
             case While(condition, body):
                 return (self.endless(condition, self.operations(body, location, inside=True), location),)
-            case Loop(start=start, stop=stop, body=body):
+            case Loop(counter, start, stop, step, body):
+                if start == ZERO and step == 1:
+                    self.stops[counter] = normal(stop)
                 checked = self.operations(body, location, inside=True)
                 operation, tested = replace(operation, body=checked), [start, stop]
+            case Checked(what=what):
+                self.reports.append(Report((), (), location, what))
+                return (replace(operation, site=len(self.reports), leaves=inside),)
             case LibraryCall():
                 self.calls_library = True
                 failed = self.has_failed("!=")
@@ -169,11 +183,28 @@ class _Checker:
             if self.affine.is_function(subscript):
                 continue
             extent, least = self.extents[element.array, dimension], Constant(0, "int64")
+            if self.is_cut_off(subscript, extent):
+                continue
             index = counted_from_either_end(subscript)
             if index is not None:
                 subscript, least = index, Unary("-", extent, "int64")
             found += range_violations(subscript, least, extent)
         return self.any_of(found)
+
+    def is_cut_off(self, subscript: Expression, extent: Expression) -> bool:
+        """Return whether a subscript is ``first + step * k`` of a slice that is cut off at this extent, where k goes
+        through all of the slice.
+
+        The variables of its bounds have no other values than those that are within the extent.
+        """
+        if subscript.dtype != "int64":
+            return False
+        terms, _ = coefficients(subscript)
+        for leaf, step in terms.items():
+            if isinstance(leaf, Counter) and leaf.name in self.stops:
+                first = add(subscript, leaf, -step)
+                return self.slices.get((first, step, self.stops[leaf.name])) == normal(extent)
+        return False
 
     @staticmethod
     def any_of(conditions: Iterable[Expression | None]) -> Expression | None:

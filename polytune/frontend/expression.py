@@ -23,10 +23,12 @@ The grammar, in ASDL style (every node is immutable; ``dtype`` is a NumPy type n
                | While(condition, body)                        -- only in opaque statements
                | Loop(counter, start, stop, step, body)        -- ``for counter in range(...)`` in opaque statements
                | Break() | Continue()                          -- in the body of a While or a Loop
-               | Checked(violation, report, site, body, leaves)
+               | Checked(violation, report, site, body, leaves, what)
                                                                -- body, unless a subscript in it is out of range: then
                                                                   the site is written to the scalar that reports it, and
-                                                                  the loop inside of the statement is left
+                                                                  the loop inside of the statement is left; what is
+                                                                  wrong with extents, for a test of these, which has no
+                                                                  body
                | LibraryCall(function, results, arguments, report)
                                                                -- ``results = function(arguments)`` by NumPy, of parts
                                                                   of arrays; where it raises an exception, -1 is written
@@ -227,6 +229,7 @@ class Checked:
     site: int
     body: tuple[Operation, ...]
     leaves: bool = False
+    what: str = ""
 
 
 @dataclass(frozen=True)

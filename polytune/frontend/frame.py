@@ -208,6 +208,9 @@ class KernelWalk:
             single one where it meets something else.
         captured: variables that keep integers which depend on data, by what these are.
         most: of extents that depend on data, what they are at most.
+        bounds: the variables of ``captured``.
+        cut_off: of slices with bounds that depend on data, by their first subscripts, their steps and the bounds of the
+            loops over them, the extents that all their subscripts are within.
         known: what has been found to hold at places of the program.
         kept: the arrays that one statement writes whole, before anything reads them.
         written_back: where copies in other shapes are made, the arrays that get their elements when the kernel ends,
@@ -244,6 +247,8 @@ class KernelWalk:
     stretched: dict[tuple[Place, ...], None] = field(default_factory=dict)
     captured: dict[Expression, CapturedValue] = field(default_factory=dict)
     most: dict[Expression, Expression] = field(default_factory=dict)
+    bounds: set[str] = field(default_factory=set)
+    cut_off: dict[tuple[Expression, int, Expression], Expression] = field(default_factory=dict)
     known: dict[Any, isl.Set] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     written_back: list[tuple[ast.AST, ArrayValue, ArrayValue]] = field(default_factory=list)

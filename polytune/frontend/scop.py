@@ -154,11 +154,15 @@ class Statement:
 
 @dataclass(frozen=True)
 class Report:
-    """A place whose subscripts are tested while the kernel runs: the references there, and where the first one is."""
+    """A place whose subscripts are tested while the kernel runs: the references there, and where the first one is.
+
+    Where it is extents that are tested, ``extents`` says what is wrong if they do not fit.
+    """
 
     references: tuple[str, ...]
     arrays: tuple[str, ...]
     location: SourceLocation
+    extents: str = ""
 
 
 @dataclass(frozen=True)

@@ -200,8 +200,8 @@ class _EntryWriter(CallChecks):
                 case _:
                     raise NotInCError(ast.unparse(statement))
             texts = [
-                str(SubscriptError(place, arrays, references, is_late=True))
-                for place, arrays, references in self.module.REPORTS
+                str(SubscriptError(place, arrays, references, extents, is_late=True))
+                for place, arrays, references, extents in self.module.REPORTS
             ]
             self.declared.append(f"static const char *const pt_late[] = {{{', '.join(map(c_string, texts))}}};")
             with self.writer.braces(f"if ({number} != 0) "):

@@ -65,3 +65,33 @@ def of_nothing(x):
     for i in range(len(x)):
         total += x[i - 1]
     return total
+
+
+@accepted(lambda: (np.zeros(4), matrix(9, 4)))
+def slices_cut_off_at_the_end(first, C):
+    for i, row in enumerate(C):
+        first[:i] = row[:i]
+    return i
+
+
+@accepted(
+    lambda: (vector(5), vector(7), np.array([1, 9])),
+    lambda: (vector(7), vector(5), np.array([-3, -1])),
+    lambda: (vector(5), vector(5), np.array([4, 2])),
+    lambda: (vector(5), vector(8), np.array([4, 6])),
+)
+def sums_of_slices_by_data(x, y, bounds):
+    first, last = bounds[0], bounds[1]
+    total = 0.0
+    if first >= 4 or last < 0 or len(x) == len(y):
+        total = np.sum(x[first:last] * y[first:last])  # also where one extent is 1
+    x[first:last] += 1.0
+    y[last::-2] = 3.0
+    y[:first:-1] = x[-1]
+    return total + x[:first].sum()
+
+
+@accepted(lambda: (np.ones(5), np.arange(5.0)))
+def places_of_what_is_positive(A, B):
+    found = np.flatnonzero(A > 0.0)
+    B[:] = A * found

@@ -276,12 +276,6 @@ def refused(what: str) -> Callable[[Any], Any]:
     return register
 
 
-@refused("operands with shapes (A.shape[0],) and (an extent that depends on data,) do not fit")
-def places(A):
-    found = np.flatnonzero(A > 0)
-    A[:] = A * found
-
-
 @refused("elements selected by a mask meet an array of another number of elements")
 def selected(A):
     t = A[A > 0]

@@ -34,6 +34,8 @@ def captured(frame: Frame, node: ast.AST, expression: Expression) -> Element:
         node: the expression, for its place.
         expression: the integer, which depends on data.
     """
+    if isinstance(expression, Element) and expression.array in frame.kernel.bounds:
+        return expression  # assigned in one place, which is reached before each use
     known = frame.kernel.captured.get(expression)
     if known is not None and known.nodes is frame.nodes:
         needed = {part.array for part in walk(expression) if isinstance(part, Element)}
@@ -41,6 +43,7 @@ def captured(frame: Frame, node: ast.AST, expression: Expression) -> Element:
             return known.variable
     variable = scalar(frame, node, "int64", "bound")
     emit(frame, node, (perform(frame, node, Assign(variable, expression)),))
+    frame.kernel.bounds.add(variable.array)
     frame.kernel.captured[expression] = CapturedValue(variable, frame.nodes, len(frame.nodes))
     return variable
 

@@ -11,7 +11,6 @@ import numpy as np
 from polytune.frontend import functions, promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.data_subscripts import is_of_data
 from polytune.frontend.array_expressions.elementwise import (
     arithmetic,
     as_array,
@@ -172,8 +171,6 @@ def _refuse_empty(call: ArrayCall, reduced: Reduced) -> None:
     shape = shape_text(call.frame.kernel, reduced.array.shape)
     what = f"{call.name} of an array of shape {shape}, which is empty"
     for extent in reduced.extents:
-        if is_of_data(call.frame, extent):
-            continue  # nothing is known of it before the kernel runs
         remedy = "call the kernel with arrays that have elements"
         require(call.frame, call.node, Compare(">", extent, ZERO), what, (), remedy)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, constant_of
-from polytune.frontend.array_expressions.sizes import always, are_equal, require, shape_text, size_text
+from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, constant_of, maximum
+from polytune.frontend.array_expressions.data_subscripts import captured, is_of_data
+from polytune.frontend.array_expressions.sizes import always, are_equal, greatest, require, shape_text, size_text
 from polytune.frontend.array_expressions.values import ArrayValue, Shape, Subscripts
-from polytune.frontend.expression import Compare, Expression, Extent, ParameterValue
+from polytune.frontend.expression import Compare, Expression, Extent, Logical, ParameterValue
 from polytune.frontend.frame import Frame, Place
-from polytune.frontend.promotion import Value
+from polytune.frontend.promotion import Value, compare, constant, select
 
 _REMEDY = (
     "pass arrays whose shapes fit; an extent of 1 is stretched where it is one of an array that is passed, or where "
@@ -48,12 +49,41 @@ def broadcast(frame: Frame, node: ast.AST, shapes: Sequence[Shape]) -> Shape:
                 continue
             if is_one(frame, chosen):
                 chosen, owner = shape[dimension], shape
+            elif _fit_by_data(frame, chosen, shape[dimension]):
+                chosen = _fitting(frame, node, chosen, shape[dimension], (owner, shape))
             else:
                 may_be_stretched(frame, chosen, shape[dimension])
                 agree(frame, node, chosen, shape[dimension], (owner, shape))
         result.append(chosen)
         owners.append(owner)
     return tuple(result)
+
+
+def _fit_by_data(frame: Frame, left: Expression, right: Expression) -> bool:
+    """Return whether only the running kernel can tell if two extents that meet are equal, or one of them is 1."""
+    of_data = is_of_data(frame, left) or is_of_data(frame, right)
+    return of_data and not are_equal(frame, left, right)
+
+
+def _fitting(
+    frame: Frame, node: ast.AST, left: Expression, right: Expression, shapes: tuple[Shape, Shape]
+) -> Expression:
+    """The extent that NumPy makes of two that depend on data; that they fit is tested while the kernel runs.
+
+    Args:
+        frame: where they meet.
+        node: the expression, for its place.
+        left, right: the extents.
+        shapes: those that the extents are of.
+    """
+    pairs = (left, right), (left, ONE), (right, ONE)
+    first, second = (shape_text(frame.kernel, shape) for shape in shapes)
+    what = f"operands with shapes {first} and {second} do not fit"
+    require(frame, node, Logical("or", tuple(Compare("==", *pair) for pair in pairs)), what, (), _REMEDY)
+    is_single = compare("==", Value(left, weak=True), constant(1))
+    chosen = captured(frame, node, select(is_single, Value(right, weak=True), Value(left, weak=True)).expression)
+    frame.kernel.most[chosen] = maximum(greatest(frame, left), greatest(frame, right))
+    return chosen
 
 
 def _require_single(frame: Frame, node: ast.AST, extents: Sequence[Expression]) -> None:
@@ -130,16 +160,21 @@ def stretched(frame: Frame, value: ArrayValue, shape: Shape) -> ArrayValue:
         shape: what `broadcast` has made of its shape and others.
     """
     missing = len(shape) - value.ndim
-    ones = [
-        is_one(frame, extent) and not is_one(frame, shape[missing + dimension])
-        for dimension, extent in enumerate(value.shape)
-    ]
-    if not missing and not any(ones):
+    pairs = list(zip(value.shape, shape[missing:], strict=True))
+    ones = [is_one(frame, extent) and not is_one(frame, wanted) for extent, wanted in pairs]
+    by_data = [not is_one(frame, extent) and _fit_by_data(frame, extent, wanted) for extent, wanted in pairs]
+    if not missing and not any(ones) and not any(by_data):
         return value
     at = value.at
 
+    def place(dimension: int, subscript: Expression) -> Expression:
+        if by_data[dimension]:
+            is_single = compare("==", Value(value.shape[dimension], weak=True), constant(1))
+            return select(is_single, constant(0), Value(subscript)).expression
+        return ZERO if ones[dimension] else subscript
+
     def element(subscripts: Subscripts) -> Value:
-        return at([ZERO if one else each for one, each in zip(ones, subscripts[missing:], strict=True)])
+        return at([place(dimension, each) for dimension, each in enumerate(subscripts[missing:])])
 
     return ArrayValue(shape, value.dtype, element, is_costly=value.is_costly)
 
@@ -171,6 +206,12 @@ def without_ones(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) -
     for place, extent in enumerate(value.shape):
         if not is_one(frame, extent):
             wanted = shape[missing + place]
-            may_be_stretched(frame, extent, wanted)
-            agree(frame, node, extent, wanted, (value.shape, shape), "a value and what it is assigned to,")
+            if _fit_by_data(frame, extent, wanted):
+                fits = Logical("or", (Compare("==", extent, wanted), Compare("==", extent, ONE)))
+                texts = shape_text(frame.kernel, value.shape), shape_text(frame.kernel, shape)
+                what = f"a value and what it is assigned to, with shapes {texts[0]} and {texts[1]}, do not fit"
+                require(frame, node, fits, what, (), _REMEDY)
+            else:
+                may_be_stretched(frame, extent, wanted)
+                agree(frame, node, extent, wanted, (value.shape, shape), "a value and what it is assigned to,")
     return value

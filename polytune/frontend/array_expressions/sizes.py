@@ -23,6 +23,7 @@ from polytune.frontend.array_expressions.values import Shape
 from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import (
     Binary,
+    Checked,
     Compare,
     Counter,
     Element,
@@ -34,6 +35,8 @@ from polytune.frontend.expression import (
     walk,
 )
 from polytune.frontend.frame import Frame, KernelWalk
+from polytune.frontend.generated_names import REPORT
+from polytune.frontend.program import Perform
 from polytune.frontend.scop import SizeCondition
 
 OPERATIONS = 20_000
@@ -169,12 +172,8 @@ def require(
         return
     kernel = frame.kernel
     if not kernel.affine.is_condition(as_condition(condition)):
-        raise frame.source.refusal(
-            node,
-            what,
-            "sizes that depend on data must be seen to fit",
-            "slice all of the arrays by the same bounds: A[first:last] and B[first:last]",
-        )
+        _test(frame, node, condition, what)
+        return
     violated = violations(frame, condition)
     for iterator in (*frame.iterators, *kernel.affine.counters):
         position = violated.find_dim_by_name(isl.dim_type.param, iterator)
@@ -189,6 +188,28 @@ def require(
     kernel.size_conditions.append(
         SizeCondition(violated, what, shown if len(shown) == len(parts) else (), frame.source.location(node), remedy)
     )
+
+
+def _test(frame: Frame, node: ast.AST, condition: Expression, what: str) -> None:
+    """Test a condition on sizes that depend on data while the kernel runs.
+
+    Args:
+        frame: where it is to hold.
+        node: the expression, for its place.
+        condition: of integers that stay what they are, which the variables of captured bounds do.
+        what: what is wrong where it does not hold.
+    """
+    elements = [part for part in walk(condition) if isinstance(part, Element)]
+    if frame.pure or any(element.subscripts for element in elements):
+        raise frame.source.refusal(
+            node,
+            what,
+            "sizes that depend on data must be seen to fit",
+            "slice all of the arrays by the same bounds: A[first:last] and B[first:last]",
+        )
+    violation = Unary("not", condition, "bool")
+    operation = Checked(violation, Element(REPORT, (), "int64"), 0, (), what=what)
+    frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
 
 
 def _has_iterator(expression: Expression) -> bool:

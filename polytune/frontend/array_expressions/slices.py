@@ -26,6 +26,7 @@ from polytune.frontend.array_expressions.sizes import (
     extent,
     greater,
     lesser,
+    loop_bound,
     require,
     size_text,
 )
@@ -37,9 +38,6 @@ from polytune.frontend.parameters import with_products
 from polytune.frontend.promotion import Value, binary, cast, compare, constant, logical, select
 from polytune.frontend.refusals import counted
 from polytune.frontend.subscript_ranges import is_never_negative
-
-_BEYOND = 2**62
-"""A subscript that no array has."""
 
 
 def subscripts_of(node: ast.Subscript) -> list[ast.expr]:
@@ -238,26 +236,20 @@ def _data_bound(frame: Frame, node: ast.expr, number: Number) -> bool:
 def _sliced_by_data(
     frame: Frame, bounds: Sequence[ast.expr | None], step: int, length: Expression, number: Number
 ) -> tuple[Expression, int, Expression]:
-    """A slice with bounds that depend on data, which have to lie in the array: its elements are tested one by one.
-
-    What is written with a minus, as -k, counts from the end, as in Python.  Another negative bound, for which there
-    would be no element to test, is taken for one beyond the array: then the first element beyond it is.
-    """
+    """A slice with bounds that depend on data: they are cut off at the array's ends while the kernel runs."""
     ends: list[Expression] = [ZERO, length] if step > 0 else [subtract(length, ONE), integer(-1)]
     least, most = (ZERO, length) if step > 0 else (integer(-1), subtract(length, ONE))
     for place, bound in enumerate(bounds):
         if bound is not None and _data_bound(frame, bound, number):
             value = cast(with_products(frame, number(frame, bound)), "int64")
-            if isinstance(bound, ast.UnaryOp) and isinstance(bound.op, ast.USub):
-                value = _cut_off(value, length, least, most)
-            elif (place == 1) == (step > 0) and not is_never_negative(value.expression, length):
-                value = select(compare("<", value, constant(0)), constant(_BEYOND), value)
-            ends[place] = captured(frame, bound, value.expression)
+            ends[place] = captured(frame, bound, _cut_off(value, length, least, most).expression)
         elif bound is not None:
-            ends[place] = _bound(frame, bound, length, number, forwards=step > 0)
+            end = _bound(frame, bound, length, number, forwards=step > 0)
+            ends[place] = greater(frame, end, least) if (place == 1) == (step < 0) else lesser(frame, end, most)
     distance = subtract(ends[1], ends[0]) if step > 0 else subtract(ends[0], ends[1])
     count = normal(maximum(ZERO, quotient(add(distance, integer(abs(step) - 1)), abs(step))))
     frame.kernel.most[count] = length
+    frame.kernel.cut_off[ends[0], step, loop_bound(count)] = length
     return ends[0], step, count
 
 
@@ -269,8 +261,11 @@ def _cut_off(bound: Value, length: Expression, least: Expression, most: Expressi
         length: the extent of the dimension.
         least, most: where slices begin and end at most.
     """
+    within = binary("min", bound, Value(most))
+    if is_never_negative(bound.expression, length):
+        return within
     from_end = binary("max", binary("+", bound, Value(length)), Value(least))
-    return select(compare("<", bound, constant(0)), from_end, binary("min", bound, Value(most)))
+    return select(compare("<", bound, constant(0)), from_end, within)
 
 
 def _bound(frame: Frame, node: ast.expr, length: Expression, number: Number, *, forwards: bool) -> Expression:

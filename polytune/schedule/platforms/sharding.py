@@ -57,7 +57,7 @@ def check_shardable(scop: Scop) -> None:
     for report in scop.reports:
         raise UnsupportedSourceError(
             report.location,
-            f"subscripts of {', '.join(report.arrays)} depend on data",
+            f"subscripts of {', '.join(report.arrays)} depend on data" if report.arrays else "extents depend on data",
             "which chunks they need is known only while the kernel runs",
             "compute the arrays (.compute()) and pass them as NumPy arrays, or index the dask arrays before the call",
         )
