@@ -102,3 +102,57 @@ def test_a_call_after_one_that_raised_is_right() -> None:
         assert kernel(A, 3.0) == plain_first_above(A, 3.0)
         with pytest.raises(LookupError, match="none above 50"):
             kernel(A, 50.0)
+
+
+def least_below(A, k, x):
+    A[0] = 1.0
+    if x > 0.0:
+        return min(j * k for j in range(k))
+    return min([A[j] for j in range(1, k)])
+
+
+def greatest_above(A, x):
+    return max(abs(each) for each in A if each > x)
+
+
+def greatest_of_each(A, counts):
+    for i in range(len(counts)):
+        A[i] = max(j * j - j for j in range(counts[i]))
+    return A[0]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_an_extremum_of_nothing_is_an_error(strict: bool) -> None:
+    A = vector(5)
+    kernel = kernel_of(least_below, strict)
+    assert kernel(A.copy(), 3, 1.0) == 0 and kernel(A.copy(), 3, -1.0) == min(A[1:3]) and A[0] != 1.0
+    with pytest.raises(ValueError, match=r"min\(\) of a sequence that has no elements"):
+        kernel(A, 0, 1.0)
+    for k in (1, 0):
+        with pytest.raises(ValueError, match=r"min\(\) of a sequence that has no elements"):
+            kernel(A, k, -1.0)
+    check(greatest_above, vector(9), 2.0)
+    with pytest.raises(polytune.SubscriptError, match=r"max\(\) of a sequence that has no elements"):
+        kernel_of(greatest_above, strict)(vector(9), 1e9)
+    check(greatest_of_each, vector(3), np.array([1, 3, 2]))
+    with pytest.raises(polytune.SubscriptError, match=r"max\(\) of a sequence that has no elements"):
+        kernel_of(greatest_of_each, strict)(vector(3), np.array([1, 0, 2]))
+
+
+def sums_by_steps(A, steps, k):
+    total = A[::k].sum()
+    for i in range(len(steps)):
+        if k < 5:
+            total += A[:: steps[i]].sum()
+    return total
+
+
+def test_a_step_of_0_is_an_error() -> None:
+    kernel = kernel_of(sums_by_steps, False)
+    A = vector(9)
+    check(sums_by_steps, A, np.array([2, -3]), 3)
+    assert kernel(A, np.array([2, 0]), 7) == A[::7].sum()
+    with pytest.raises(polytune.SubscriptError, match=r"the step steps\[i\] of a slice is 0"):
+        kernel(A, np.array([2, 0]), 3)
+    with pytest.raises(polytune.ArgumentError, match="the step k of a slice is 0"):
+        kernel(A, np.array([2]), 0)

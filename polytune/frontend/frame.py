@@ -248,7 +248,7 @@ class KernelWalk:
     captured: dict[Expression, CapturedValue] = field(default_factory=dict)
     most: dict[Expression, Expression] = field(default_factory=dict)
     bounds: set[str] = field(default_factory=set)
-    cut_off: dict[tuple[Expression, int, Expression], Expression] = field(default_factory=dict)
+    cut_off: dict[tuple[Expression, int | Expression, Expression], Expression] = field(default_factory=dict)
     known: dict[Any, isl.Set] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     written_back: list[tuple[ast.AST, ArrayValue, ArrayValue]] = field(default_factory=list)

@@ -76,7 +76,7 @@ def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
         region is None
         or not any(isinstance(part, Element) for part in sizes)
         or dimensions != list(range(view.ndim))
-        or any(axis.stride < 1 for axis in region.axes)
+        or any(not isinstance(axis.stride, int) or axis.stride < 1 for axis in region.axes)
     ):
         return array_of_its_own(frame, node, view)
 
@@ -279,4 +279,5 @@ def _hand_out(kernel: KernelWalk, name: str) -> None:
 
 def _axis(view: ArrayValue, axis: Axis) -> ReturnedAxis:
     size = None if axis.dimension is None else view.shape[axis.dimension]
+    assert isinstance(axis.stride, int)
     return ReturnedAxis(axis.offset, size, axis.stride)
