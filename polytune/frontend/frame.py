@@ -147,11 +147,12 @@ class LoopRange:
 @dataclass
 class Knowledge:
     """The findings of earlier walks: the variables that need memory, the types of those, and the names that refused
-    statements assign."""
+    statements assign.  And which functions may write arrays."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
     kinds: dict[str, ScalarKind] = field(default_factory=dict)
+    writing: dict[Any, bool] = field(default_factory=dict)
 
 
 @dataclass

@@ -18,6 +18,7 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import computes_arrays
 from polytune.frontend.bindings import map_values, meaning_of
+from polytune.frontend.calls_first import WritingFunctions, local_names, meaning_in, with_calls_first
 from polytune.frontend.constants import constant_array, tuple_of
 from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, walk
@@ -74,16 +75,20 @@ def inline_call(
     arguments = _match_arguments(frame, node, callee.name, signature)
     inner = _callee_frame(frame, callee)
     # What a nested function does not assign is what it means where the function is called.
-    local = _local_names(callee)
+    local = local_names(callee)
     outer = {name: each for name, each in frame.bindings.items() if is_nested and name not in local}
     meanings = {name: _argument(frame, argument) for name, argument in arguments.items()}
-    statements = desugared(callee.tree.body, meaning_outside(callee, {*local, *outer}), inner.fresh)
+    means = meaning_in({**outer, **meanings}, meaning_outside(callee, {*local, *outer}))
+    functions = WritingFunctions(kernel.knowledge.writing)
+    statements = desugared(callee.tree.body, means, inner.fresh)
+    statements = with_calls_first(statements, means, inner.fresh, functions)
     inner.assigned = assigned_names(statements)
     if (
         value_used
         and is_expression(statements)
         and not _returns_argument(callee, meanings)
         and not computes_arrays(statements, meanings)
+        and not functions.in_body(statements, means)
     ):
         inner.bindings = {**outer, **meanings}
         kernel.calls.append(function)
@@ -136,11 +141,6 @@ def _callee_frame(frame: Frame, callee: Source) -> Frame:
         carried=frozenset(),
         is_kernel=False,
     )
-
-
-def _local_names(callee: Source) -> set[str]:
-    arguments = {argument.arg for argument in ast.walk(callee.tree.args) if isinstance(argument, ast.arg)}
-    return arguments | set(assigned_names(callee.tree.body))
 
 
 def _match_arguments(
@@ -208,7 +208,7 @@ def _refuse_writes(frame: Frame, node: ast.Call, name: str, nodes: Sequence[Node
             node,
             f"{name} writes to {', '.join(sorted(written))} and is used for its value",
             "an expression must not change what the rest of its statement reads",
-            "let the function either write arrays or return a number",
+            f"call it in a line of its own, value = {name}(...), and what is to be read before in lines before it",
         )
 
 

@@ -12,6 +12,7 @@ from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend import bits, complex_numbers
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.array_expressions.reshaping import write_back
+from polytune.frontend.calls_first import WritingFunctions, meaning_in, with_calls_first
 from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Cast, Constant
 from polytune.frontend.frame import Exits, Frame, KernelWalk, Knowledge, ReconsiderError, assigned_names
@@ -97,7 +98,9 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     kernel.preconditions = (*structure_lines(source, kernel.signature, tests.lines), *tests.lines)
     frame = Frame(kernel, source, bindings, [], assigned_names(tests.body))
     meaning = meaning_outside(source, {*frame.assigned, *bindings})
+    meaning = meaning_in(bindings, meaning)
     statements = desugared(tests.body, meaning, kernel.fresh)
+    statements = with_calls_first(statements, meaning, kernel.fresh, WritingFunctions(kernel.knowledge.writing))
     frame.assigned = assigned_names(statements)
     body = structured(statements, kernel.fresh, partial(is_over_values, frame))
     frame.assigned, frame.exits = assigned_names(body.statements), Exits(body.returned)

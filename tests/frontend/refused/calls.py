@@ -147,27 +147,21 @@ def right_arguments_of_a_helper(A):
     A[0] = repeated(A[0])
 
 
-def writes(x, value):
-    for k in range(len(x)):
-        x[k] = value
+def grows(x, value):
+    x += value
     return value
 
 
-@refused("writes writes to x and is used for its value", "writes(x, 1.0)")
+@refused("grows writes to x and is used for its value", "grows(x, 1.0)")
 def value_and_writes(x):
-    x[0] = x[1] + writes(x, 1.0)
+    x[0] = x[1] + grows(x, 1.0)
 
 
-def fills(x, value):
-    for k in range(len(x)):
-        x[k] = value
-
-
-@mended(value_and_writes, VECTOR, "let the function either write arrays or return a number")
+@mended(value_and_writes, VECTOR, "call it in a line of its own, value = grows(...)")
 def writes_alone(x):
     before = x[1]
-    fills(x, 1.0)
-    x[0] = before + 1.0
+    value = grows(x, 1.0)
+    x[0] = before + value
 
 
 def silent(x):
