@@ -156,3 +156,58 @@ def test_a_step_of_0_is_an_error() -> None:
         kernel(A, np.array([2, 0]), 3)
     with pytest.raises(polytune.ArgumentError, match="the step k of a slice is 0"):
         kernel(A, np.array([2]), 0)
+
+
+def root_of(x):
+    if x < 0.0:
+        raise SingularError("negative")
+    return x**0.5
+
+
+def roots_added(x, y):
+    assert y != 3.0, MESSAGE
+    return root_of(x) + root_of(y)
+
+
+def changed_by_calls(A, n):
+    total = 0.0
+    for i in range(len(A) - 1):
+        A[i] = 1.0 + root_of(A[i])
+        total += roots_added(A[i], A[i + 1]) * root_of(1.0)
+    while n + 1 < len(A) and root_of(A[n]) < 3.0 and (n < 2 or roots_added(A[n], A[-1]) > 0.0):
+        A[n] = 11.0
+        n += 1
+    A[0] = 77.0
+    return total
+
+
+def numbers_up_to(n):
+    if n < 2:
+        raise IndexError("n")
+    B = np.zeros(n)
+    B[1] = 2.0
+    return B
+
+
+def made_by_calls(A, n):
+    def at(k):
+        if A[k] == n:
+            raise LookupError
+        return A[k]
+
+    B = numbers_up_to(n)
+    A[0] = 5.0
+    A[1] = at(0) + (at(2) if n > 2 else 0.0)
+    A[2] = 6.0
+    return B.sum()
+
+
+def test_an_exception_of_a_function_that_is_called_ends_the_kernel() -> None:
+    assert isinstance(check(changed_by_calls, np.full(6, 4.0), 1), float)
+    assert check(changed_by_calls, np.array([4.0, 4.0, 4.0, -1.0, 4.0]), 1) == (SingularError, "negative")
+    assert check(changed_by_calls, np.array([4.0, 4.0, 4.0, 3.0, 4.0]), 1) == (AssertionError, MESSAGE)
+    assert check(changed_by_calls, np.array([4.0, 4.0, -4.0]), 2) == (SingularError, "negative")
+    assert check(changed_by_calls, np.array([-4.0, -4.0]), 0) == (SingularError, "negative")
+    assert check(made_by_calls, np.ones(4), 1) == (IndexError, "n")
+    assert check(made_by_calls, np.full(4, 3.0), 3) == (LookupError, "")
+    assert check(made_by_calls, np.full(4, 3.0), 7) == 2.0

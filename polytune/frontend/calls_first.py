@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
+from types import FunctionType
 from typing import Any
 
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend.comprehensions import Meaning, placed
 from polytune.frontend.desugaring import changed, meaning_outside
 from polytune.frontend.frame import Binding, ObjectBinding, assigned_names
+from polytune.frontend.generated_names import generated
 from polytune.frontend.jumps import own_jumps
 from polytune.frontend.source import NestedFunction, Source, inlinable, nodes_inside, read_source
 from polytune.records import dataclass
@@ -24,15 +26,39 @@ from polytune.records import dataclass
 _SCOPES = ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
 
 
+RAISED = generated("raised")
+"""The variable that says which exception a function that is called has raised: its number, 0 for none."""
+
+GUARDED = "is_guarded"
+"""The attribute of calls after which the function returns if they have raised an exception."""
+
+PASSED_ON = "passed on"
+"""What marks a return that passes on the exception of a function that was called."""
+
+
+def definition_of(function: FunctionType | NestedFunction | ast.FunctionDef) -> Hashable:
+    """Return what is the same for a function however often it is read."""
+    if isinstance(function, FunctionType):
+        return function.__code__
+    tree = function.source.tree if isinstance(function, NestedFunction) else function
+    return tree.name, tree.lineno, tree.col_offset
+
+
 @dataclass
-class WritingFunctions:
-    """Tells which functions may write arrays, by what their source looks like.
+class CalledFunctions:
+    """Tells which functions may write arrays, by what their source looks like, and which raise exceptions.
 
     Attributes:
-        known: of functions that have been asked for.
+        raising: the definitions of those that raise exceptions, as earlier walks have found.
+        known: whether they may write, of functions that have been asked for.
     """
 
+    raising: set[Hashable] = field(default_factory=set)
     known: dict[Any, bool] = field(default_factory=dict)
+
+    def raises(self, function: FunctionType | NestedFunction | ast.FunctionDef | None) -> bool:
+        """Return whether a function raises exceptions."""
+        return function is not None and definition_of(function) in self.raising
 
     def writes(self, function: Any) -> bool:
         """Return whether a Python object is a function of the user's that may write arrays, or calls one that may."""
@@ -90,9 +116,10 @@ def meaning_in(bindings: Mapping[str, Binding], outside: Meaning) -> Meaning:
 
 
 def with_calls_first(
-    body: Sequence[ast.stmt], meaning: Meaning, fresh: Callable[[str], str], functions: WritingFunctions
+    body: Sequence[ast.stmt], meaning: Meaning, fresh: Callable[[str], str], functions: CalledFunctions
 ) -> list[ast.stmt]:
-    """The statements of a function with each call that may write arrays in a statement of its own.
+    """The statements of a function with each call that may write arrays, or raise an exception, in a statement of its
+    own; after one that may raise, the function returns if it has.
 
     A call that need not be evaluated gets there under a condition.  One in a comprehension stays where it is.
 
@@ -100,16 +127,23 @@ def with_calls_first(
         body: the statements, which stay as they are.
         meaning: what names from outside of the function mean.
         fresh: gives a name that the function does not have, like the one given.
-        functions: tells which may write.
+        functions: tells which do so.
     """
-    nested = {node.name: node.body for node in nodes_inside(body) if isinstance(node, ast.FunctionDef)}
+    nested = {node.name: node for node in nodes_inside(body) if isinstance(node, ast.FunctionDef)}
+
+    def definition(call: ast.Call) -> ast.FunctionDef | None:
+        return nested.get(call.func.id) if isinstance(call.func, ast.Name) else None
+
+    def raises(call: ast.Call) -> bool:
+        inner = definition(call)
+        return functions.raises(inlinable(meaning(call.func)) if inner is None else inner)
 
     def is_separate(call: ast.Call) -> bool:
-        if isinstance(call.func, ast.Name) and call.func.id in nested:
-            return functions.in_body(nested[call.func.id], meaning)
-        return functions.writes(meaning(call.func))
+        inner = definition(call)
+        writes = functions.writes(meaning(call.func)) if inner is None else functions.in_body(inner.body, meaning)
+        return writes or raises(call)
 
-    separator = _Separator(is_separate, fresh)
+    separator = _Separator(is_separate, raises, fresh)
     return separator.block(body) if any(map(separator.has_calls, body)) else list(body)
 
 
@@ -118,11 +152,17 @@ class _Separator:
 
     Args:
         is_separate: whether a call is to stand alone.
+        raises: whether a call may raise an exception.
         fresh: gives a name that the function does not have, like the one given.
     """
 
-    def __init__(self, is_separate: Callable[[ast.Call], bool], fresh: Callable[[str], str]):
-        self.is_separate, self.fresh = is_separate, fresh
+    def __init__(
+        self,
+        is_separate: Callable[[ast.Call], bool],
+        raises: Callable[[ast.Call], bool],
+        fresh: Callable[[str], str],
+    ):
+        self.is_separate, self.raises, self.fresh = is_separate, raises, fresh
 
     def has_calls(self, node: ast.AST | None) -> bool:
         """Return whether a node has calls in it that are to stand alone."""
@@ -151,9 +191,17 @@ class _Separator:
                 made = changed(node, body=self.block(body))
             case ast.Assert(test):
                 made = changed(node, test=self.expression(test, before))
+            case ast.Assign([ast.Name() | ast.Tuple()] as targets, ast.Call() as call) if self.raises(call) and not any(
+                map(self.has_calls, targets)
+            ):
+                made = changed(node, value=self.alone(call, before))
+                return [*before, made, self.guard(call)]
+            case ast.Expr(ast.Call() as call) if self.raises(call):
+                made = changed(node, value=self.alone(call, before))
+                return [*before, made, self.guard(call)]
             case ast.Assign(targets, value):
                 value = self.alone(value, before)
-                if any(map(self.has_calls, targets)):
+                if any(map(self.has_calls, targets)) or self.raises_alone(value):
                     value = self.settled(value, before)
                 made = changed(node, value=value, targets=[self.expression(each, before) for each in targets])
             case ast.AugAssign(ast.Subscript() as target, operator, value) if self.has_calls(value):
@@ -166,10 +214,21 @@ class _Separator:
                     target = self.target(target, before)
                 made = changed(node, target=target, value=self.expression(value, before))
             case ast.AnnAssign(value=ast.expr() as value) | ast.Return(ast.expr() as value) | ast.Expr(value):
-                made = changed(node, value=self.alone(value, before))
+                value = self.alone(value, before)
+                made = changed(node, value=self.settled(value, before) if self.raises_alone(value) else value)
             case _:
                 return [node]
         return [*before, made]
+
+    def raises_alone(self, value: ast.expr) -> bool:
+        return isinstance(value, ast.Call) and self.raises(value)
+
+    def guard(self, call: ast.Call) -> ast.stmt:
+        """A return, if a call has raised an exception."""
+        left = ast.Return(None)
+        left.raised = PASSED_ON  # type: ignore[attr-defined]
+        test = ast.Compare(ast.Name(RAISED, ast.Load()), [ast.NotEq()], [ast.Constant(0)])
+        return placed(ast.If(test, [left], []), call)
 
     def loop(self, node: ast.While) -> list[ast.stmt]:
         """A ``while``; what is taken out of its test is done in each iteration, and the test then ends the loop."""
@@ -192,8 +251,15 @@ class _Separator:
     def alone(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         """The value of a statement, where a call may stay if it is all of it."""
         if isinstance(node, ast.Call) and self.is_separate(node):
-            return self.parts(node, before)
+            return self.guarded(self.parts(node, before))
         return self.expression(node, before)
+
+    def guarded(self, node: ast.expr) -> ast.expr:
+        """An expression, marked if it is a call that may raise an exception."""
+        if isinstance(node, ast.Call) and self.raises(node):
+            node = copy.copy(node)
+            setattr(node, GUARDED, True)
+        return node
 
     def expression(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         """An expression without calls that are to stand alone; these, and what is evaluated before them, get names.
@@ -252,7 +318,9 @@ class _Separator:
 
     def named(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         name = self.fresh("value")
-        before.append(self.assignment(name, node))
+        before.append(self.assignment(name, self.guarded(node)))
+        if isinstance(node, ast.Call) and self.raises(node):
+            before.append(self.guard(node))
         return placed(ast.Name(name, ast.Load()), node)
 
     def assignment(self, name: str, value: ast.expr) -> ast.stmt:

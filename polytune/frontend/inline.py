@@ -18,10 +18,10 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import computes_arrays
 from polytune.frontend.bindings import map_values, meaning_of
-from polytune.frontend.calls_first import WritingFunctions, local_names, meaning_in, with_calls_first
+from polytune.frontend.calls_first import GUARDED, RAISED, CalledFunctions, local_names, meaning_in, with_calls_first
 from polytune.frontend.constants import constant_array, tuple_of
 from polytune.frontend.desugaring import desugared, meaning_outside
-from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, walk
+from polytune.frontend.expression import Argument, Assign, Constant, Element, ParameterValue, walk
 from polytune.frontend.frame import (
     ArrayBinding,
     Exits,
@@ -37,7 +37,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.iteration import is_over_values
 from polytune.frontend.jumps import structured
 from polytune.frontend.opaque import performed
-from polytune.frontend.program import Node
+from polytune.frontend.program import Node, Perform
 from polytune.frontend.pure import evaluate, is_expression
 from polytune.frontend.returns import result_of_call
 from polytune.frontend.source import NestedFunction, Source, read_source
@@ -79,7 +79,15 @@ def inline_call(
     outer = {name: each for name, each in frame.bindings.items() if is_nested and name not in local}
     meanings = {name: _argument(frame, argument) for name, argument in arguments.items()}
     means = meaning_in({**outer, **meanings}, meaning_outside(callee, {*local, *outer}))
-    functions = WritingFunctions(kernel.knowledge.writing)
+    functions = CalledFunctions(kernel.knowledge.raising, kernel.knowledge.writing)
+    is_raising = functions.raises(function)
+    if is_raising and not getattr(node, GUARDED, False):
+        raise frame.source.refusal(
+            node,
+            f"{function.__name__}, which may raise an exception, is called in an expression that may not be evaluated",
+            "an exception ends the kernel, and after such a call there is no place where that could be seen",
+            f"call it in a line of its own: value = {function.__name__}(...)",
+        )
     statements = desugared(callee.tree.body, means, inner.fresh)
     statements = with_calls_first(statements, means, inner.fresh, functions)
     inner.assigned = assigned_names(statements)
@@ -104,6 +112,8 @@ def inline_call(
             "where it must not be called otherwise, under an if",
         )
     inner.bindings |= outer
+    if kernel.raised:
+        inner.bindings[RAISED] = ScalarBinding(kernel.raised)
     for name, meaning in meanings.items():
         inner.bindings[name] = _bind_argument(frame, inner, node, name, meaning)
     first, before = len(frame.nodes), set(kernel.arrays)
@@ -115,12 +125,31 @@ def inline_call(
     kernel.calls.pop()
     if kernel.skipped > skipped:
         raise UnknownNameError(callee.name)
+    if is_raising:
+        _begin_with_zeros(frame, node, inner.exits.slots, first)
     if not value_used:
         return None
     returned = result_of_call(inner, frame, node)
     if returned is not None and not alone:
         _refuse_writes(frame, node, callee.name, frame.nodes[first:], before)
     return returned
+
+
+def _begin_with_zeros(frame: Frame, node: ast.Call, scalars: Sequence[str], position: int) -> None:
+    """Give the results of a function a value where it raises an exception instead of returning.
+
+    Args:
+        frame: where the call stands.
+        node: the call.
+        scalars: those that the results are in.
+        position: where in the program the function begins.
+    """
+    for scalar in scalars:
+        target = frame.kernel.scalar(scalar).expression
+        assert isinstance(target, Element)
+        operation = Assign(target, promotion.convert(promotion.constant(0), target.dtype))
+        made = Perform((operation,), frame.source.location(node), frame.source.segment(node))
+        frame.nodes.insert(position, made)
 
 
 def _returns_argument(callee: Source, meanings: dict[str, Meaning]) -> bool:
