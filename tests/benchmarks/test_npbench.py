@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.npbench.__main__ import app, mean
-from benchmarks.npbench.comparison import FormRun, KernelComparison, compare, difference
+from benchmarks.npbench.comparison import FormRun, KernelComparison, compare, difference, ended_within
 from benchmarks.npbench.folder import FolderError, chosen, read_folder
 from benchmarks.npbench.table import table
 
@@ -202,3 +204,11 @@ def test_files_become_one_table() -> None:
         "| c | refused |  |  |  |  |  |",
         "| geometric mean (kernels) | | 2.00 (2) | 2.00 (1) |  |  |  |",
     ]
+
+
+def test_what_hangs_is_ended_with_all_that_it_has_started() -> None:
+    start = time.monotonic()
+    assert ended_within(1, ["sh", "-c", "sleep 300 & sleep 300"], os.environ)[2] is None
+    # Who waits for the end of the output waits for both.
+    assert time.monotonic() - start < 100
+    assert ended_within(60, ["sh", "-c", "echo good; echo bad >&2; exit 3"], os.environ) == ("good\n", "bad\n", 3)
