@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from benchmarks.npbench.__main__ import app, mean
 from benchmarks.npbench.comparison import FormRun, KernelComparison, compare, difference, ended_within
 from benchmarks.npbench.folder import FolderError, chosen, read_folder
+from benchmarks.npbench.run_form import outputs
 from benchmarks.npbench.table import table
 
 DATA = """
@@ -124,6 +125,17 @@ def test_forms_are_run_and_their_results_compared(folder: Path) -> None:
     wrong = compare(folder, kernels["wrong"], ["numba"], "S", 0.0, 200.0)
     assert wrong.best("numba") is None and math.isnan(wrong.ratio)
     assert "result 1 differs by" in wrong.runs["numba"][0].problem
+
+
+def test_where_no_results_are_named_all_arrays_are(folder: Path) -> None:
+    (folder / "bench_info" / "ordered.json").write_text(
+        json.dumps(description("ordered", func_name="ordered", output_args=[]))
+    )
+    kernel = read_folder(folder)["ordered"]
+    A, out = np.ones((2, 2)), np.zeros(2)
+    assert [each.shape for each in outputs(kernel, {"A": A, "out": out, "N": 2}, None)] == [(2, 2), (2,)]
+    (run,) = compare(folder, kernel, [], "S", 0.0, 60.0).runs["numpy"]
+    assert run.counts and run.late > 0.0
 
 
 def test_a_process_that_takes_too_long_is_ended(folder: Path) -> None:
