@@ -46,7 +46,7 @@ class BorrowedChoices:
                 return None
             found = BorrowedChoice(lender)
             if len(self._choices) >= _MOST:
-                self._choices.pop(next(iter(self._choices)), None)
+                self.end(next(iter(self._choices)))
             self._choices[case] = found
         if found.steady is None:
             self.end(case)

@@ -10,7 +10,7 @@ import pytest
 import polytune
 from polytune.errors import ArgumentError
 from polytune.history import HistoryStore
-from polytune.runtime import untuned
+from polytune.runtime import borrowed, untuned
 
 
 def column(x, y, k, factor):
@@ -88,6 +88,18 @@ def test_whoever_asks_for_a_tuner_gets_it(kernel, made):
     asked = kernel.tuner(X, np.zeros(5), 59, 2.0)
     check(kernel, 59)
     assert asked.statistics().calls == 1
+
+
+def test_whoever_asks_gets_it_also_for_calls_that_are_not_counted_any_more(kernel, made, monkeypatch):
+    monkeypatch.setattr(borrowed, "_MOST", 4)
+    for _ in range(3):
+        for k in range(60):
+            check(kernel, k)
+    for k in range(20, 40):
+        asked = kernel.tuner(X, np.zeros(5), k, 2.0)
+        calls = asked.statistics().calls
+        check(kernel, k)
+        assert asked.statistics().calls == calls + 1
 
 
 def test_a_frozen_kernel_runs_what_is_best_near_by(kernel, made):
