@@ -20,6 +20,7 @@ from polytune.codegen.vectors.prefetching import PREFETCHED
 from polytune.codegen.vectors.recurrences import SCANNED
 from polytune.codegen.vectors.unrolling import UNROLLED
 from polytune.codegen.verify import verified
+from polytune.environment import devices_are_ruled_out
 from polytune.errors import PolytuneError, SourceLocation, UnprovenError
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
@@ -288,7 +289,10 @@ class Stages:
         """
         plan = self.shard_plan
         candidate = next(candidate for candidate in self.candidates if candidate.order == plan.recipe.order)
-        made = make_partitioned(plan, candidate, self.scop, self.target, for_devices=False)
+        on_devices = not devices_are_ruled_out() and obstacle_to_devices(self.scop) is None
+        made = make_partitioned(
+            plan, candidate, self.scop, self.target, for_devices=on_devices, for_shards=True
+        ) or make_partitioned(plan, candidate, self.scop, self.target, for_devices=False, for_shards=True)
         if made is None:
             raise refusal_of_time(self.scop)
         return made
@@ -390,7 +394,13 @@ def _loops_around(plan: Plan) -> int:
 
 
 def make_partitioned(
-    plan: Plan, candidate: Candidate, scop: Scop, target: Target, *, for_devices: bool = True
+    plan: Plan,
+    candidate: Candidate,
+    scop: Scop,
+    target: Target,
+    *,
+    for_devices: bool = True,
+    for_shards: bool = False,
 ) -> PartitionedProgram | None:
     """Return the version shared among platforms; every split is proven legal.  None where isl takes too long to
     generate the code.
@@ -403,6 +413,7 @@ def make_partitioned(
         scop: the kernel.
         target: the processor that the code is for.
         for_devices: whether devices share the work.
+        for_shards: whether parts are shards, which may be cut anywhere and have boxes of arrays.
     """
     context = scop.context.get_ctx()
     accumulating: Program | None = None
@@ -412,13 +423,13 @@ def make_partitioned(
             accumulating = attempt_program(ordered, scop)
 
     def generate() -> PartitionedProgram:
-        if not for_devices:
+        if for_shards:
             prove_shards(plan)
         for region in plan.regions if for_devices else ():
             splits = splits_of(plan, region)
             for depth in range(1, len(splits) + 1):
                 partition(plan, region, splits[:depth])
-        made = generate_partitioned(plan, scop, target, accumulating, for_devices=for_devices)
+        made = generate_partitioned(plan, scop, target, accumulating, for_devices=for_devices, in_windows=for_shards)
         for part in made.parts:
             verified(part.program, scop)
         return made
