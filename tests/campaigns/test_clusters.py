@@ -219,6 +219,22 @@ def test_files_that_begin_a_campaign_when_imported_are_refused(tmp_path):
     assert isinstance(found, Failure) and "put the call under if __name__ == '__main__'" in found.reason
 
 
+def test_scripts_that_begin_a_campaign_when_imported_are_told_what_to_do(tmp_path):
+    (tmp_path / "kernels.py").write_text(
+        "import polytune\n\n\n@polytune.kernel\ndef f(n: 'int', x: 'float32[::1]'):\n    for i in range(n):\n"
+        "        x[i] = 0.0\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text("import polytune\nfrom kernels import f\n\npolytune.campaign(f, [{'n': 1}], client='local')\n")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=120, env=environment, cwd=tmp_path
+    )
+    assert ran.returncode == 1
+    last = ran.stderr.strip().splitlines()[-1]
+    assert "CampaignError: no workers could be started" in last and "under if __name__ == '__main__':" in last
+
+
 def test_files_that_workers_do_not_have_are_sent(tmp_path):
     from polytune.campaigns.worker import describe
 

@@ -404,6 +404,12 @@ def test_the_cut_is_shown():
     assert plan._repr_html_().count("<svg") == 2
 
 
+def test_without_chunks_there_is_no_cut_to_be_shown():
+    x = np.ones((8, 8))
+    with pytest.raises(ArgumentError, match="none of the arguments is one; pass dask.array.from_array"):
+        triangle.shards(x, x)
+
+
 def test_what_is_little_of_a_chunk_is_cut_out_in_one_task(monkeypatch):
     A = dask.array.from_array(np.random.default_rng(18).random((40, 40)), chunks=8)
     expected = A.compute(), A.compute()
