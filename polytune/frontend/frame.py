@@ -18,7 +18,7 @@ import islpy as isl
 
 from polytune.errors import Obstacle, SourceLocation
 from polytune.frontend.affine import AffineBuilder
-from polytune.frontend.array_expressions.values import ArrayValue, Selection
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
 from polytune.frontend.expression import Compare, Element, Expression, Iterator
 from polytune.frontend.expression import Counter as LoopCounter
 from polytune.frontend.program import ElementLocations, Node
@@ -200,6 +200,7 @@ class KernelWalk:
         preconditions: what Python tests of the arguments, as text.
         constants: the constant arrays that stand for objects from outside, and these, by their identities.
         inline: inlines a call of another function of the user's and gives what it returns, see ``inline_call``.
+        evaluate: reads an expression, see ``expressions.evaluate``.
         strict: whether sums keep their source order.
         source_names: the names that the source itself has for parameters.
         owners: of arrays that the kernel makes, the name that has each, and the function that it is a name in.
@@ -226,6 +227,7 @@ class KernelWalk:
     affine: AffineBuilder
     knowledge: Knowledge
     inline: Callable[..., Meaning | None]
+    evaluate: Callable[[Frame, ast.expr], Operand]
     arrays: dict[str, Array] = field(default_factory=dict)
     parameters: dict[str, Parameter] = field(default_factory=dict)
     extents: dict[tuple[str, int], Value] = field(default_factory=dict)

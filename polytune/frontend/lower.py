@@ -14,6 +14,7 @@ from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.array_expressions.reshaping import write_back
 from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Cast, Constant
+from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import Exits, Frame, KernelWalk, Knowledge, ReconsiderError, assigned_names
 from polytune.frontend.inline import inline_call
 from polytune.frontend.iteration import is_over_values
@@ -65,7 +66,7 @@ def lower(
     while True:
         affine.forget_counters()
         unknown = set(knowledge.unknown)
-        kernel = KernelWalk(signature, affine, knowledge, inline_call, strict=strict)
+        kernel = KernelWalk(signature, affine, knowledge, inline_call, evaluate, strict=strict)
         try:
             nodes = _walk(kernel, source, refused or {})
         except ReconsiderError as found:

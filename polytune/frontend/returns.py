@@ -11,7 +11,6 @@ from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.bindings import map_arrays, map_values, meaning_of
 from polytune.frontend.expression import Counter, Element, Expression, Iterator, walk
-from polytune.frontend.expressions import read
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -24,6 +23,7 @@ from polytune.frontend.frame import (
     ValueBinding,
     ViewBinding,
 )
+from polytune.frontend.numbers import read
 from polytune.frontend.preconditions import error_text, structure_lines
 from polytune.frontend.promotion import Value, compare, constant, number
 from polytune.frontend.results import (

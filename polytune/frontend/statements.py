@@ -14,10 +14,11 @@ from polytune.frontend.array_expressions.library_random import random_statement
 from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.assignments import assign_augmented, assign_targets
 from polytune.frontend.expression import Break, Continue, Element, walk
-from polytune.frontend.expressions import evaluate, number
+from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import Frame, ObjectBinding, TupleBinding, Unknown
 from polytune.frontend.items import with_items_named
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.numbers import number
 from polytune.frontend.obstacles import read_on
 from polytune.frontend.outside_calls import is_method, plain_arguments
 from polytune.frontend.program import Perform

@@ -16,7 +16,22 @@ from polytune.codegen.device.kernel import DeviceKernel, SharedCopy
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.codegen.source_writer import CWriter
 from polytune.codegen.storage import Storage, array_types, storage_of, used_in
-from polytune.frontend.expression import Assign, Binary, Branch, Element, Expression, Iterator, Operation, While, walk
+from polytune.frontend.expression import (
+    Assign,
+    Binary,
+    Branch,
+    Break,
+    Checked,
+    Continue,
+    Element,
+    Expression,
+    Iterator,
+    LibraryCall,
+    Loop,
+    Operation,
+    While,
+    walk,
+)
 from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
 from polytune.records import dataclass
@@ -90,6 +105,12 @@ def _written(node: Node) -> set[str]:
                     visit(otherwise)
                 case While(_, body):
                     visit(body)
+                case Break() | Continue():
+                    pass
+                case Loop() | Checked() | LibraryCall():
+                    raise AssertionError("devices have no versions of kernels with such operations")
+                case _:
+                    assert_never(operation)
 
     for part in walk_nodes(node):
         if isinstance(part, Compute):
@@ -319,7 +340,8 @@ class _KernelWriter:
                 return self.grows(left) and self.grows(right)
             case Binary("-", left, right):
                 return self.grows(left) and not self.depends_on_point(right)
-        return isinstance(subscript, Iterator) or not self.depends_on_point(subscript)
+            case _:
+                return isinstance(subscript, Iterator) or not self.depends_on_point(subscript)
 
     def depends_on_point(self, expression: Expression) -> bool:
         """Return whether an expression contains a mapped loop's variable."""
@@ -342,6 +364,14 @@ class _KernelWriter:
                 with writer.braces(f"while ({self.value(condition)}) "):
                     for part in body:
                         self.operation(part)
+            case Break():
+                writer.line("break;")
+            case Continue():
+                writer.line("continue;")
+            case Loop() | Checked() | LibraryCall():
+                raise AssertionError("devices have no versions of kernels with such operations")
+            case _:
+                assert_never(operation)
 
     # Expressions
 
