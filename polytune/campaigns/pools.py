@@ -282,9 +282,13 @@ def _client_of(address: str) -> Iterator[Any]:
         ) from None
     local = re.fullmatch(r"local(?::([1-9][0-9]*))?", address)
     if local:
-        with _same_environment(), _local_cluster(distributed, int(local[1] or 1)) as cluster:
-            with distributed.Client(cluster) as client:
-                yield client
+        count = int(local[1] or 1)
+        with (
+            _same_environment(),
+            _local_cluster(distributed, count) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
         return
     if not re.fullmatch(r"[a-z]+://\S+", address):
         raise CampaignError(f"{address!r} is no address of a scheduler: write tcp://HOST:PORT, local or local:N")
@@ -327,6 +331,7 @@ def _local_cluster(distributed: Any, count: int) -> Any:
             silence_logs=50,
         )
     except RuntimeError as error:
+        said = str(error).rstrip(".")
         raise CampaignError(
-            f"no workers could be started on this machine ({str(error).rstrip('.')}); in a script, which workers import as well, {_GUARD}"
+            f"no workers could be started on this machine ({said}); in a script, which workers import as well, {_GUARD}"
         ) from error

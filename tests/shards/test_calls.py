@@ -406,7 +406,7 @@ def test_the_cut_is_shown():
 
 def test_without_chunks_there_is_no_cut_to_be_shown():
     x = np.ones((8, 8))
-    with pytest.raises(ArgumentError, match="none of the arguments is one; pass dask.array.from_array"):
+    with pytest.raises(ArgumentError, match=r"none of the arguments is one; pass dask\.array\.from_array"):
         triangle.shards(x, x)
 
 
