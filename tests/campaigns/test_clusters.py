@@ -79,8 +79,11 @@ VERBS = ("describe", "compile", "measure", "compare")
 def test_the_command_runs_a_campaign(client, tmp_path, monkeypatch):
     monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "cache"))
     shapes = tmp_path / "shapes.toml"
-    shapes.write_text('[scale]\nsignature = "A: float32[:, ::1]"\nshapes = [{A_0 = 20, A_1 = 30}]\n')
-    command = [sys.executable, "-m", "polytune", "tune", str(work.Path(__file__).with_name("kernels.py"))]
+    shapes.write_text(
+        '[scale]\nsignature = "A: float32[:, ::1]"\nshapes = [{A_0 = 20, A_1 = 30}]\n[shift]\nshapes = [{n = 10}]\n'
+    )
+    # The file has shapes of another kernel as well, which is not named.
+    command = [sys.executable, "-m", "polytune", "tune", f"{work.Path(__file__).with_name('kernels.py')}:scale"]
     command += ["--shapes", str(shapes), "--scheduler", client.scheduler.address, "--calls", "3"]
     ran = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
