@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -161,19 +163,45 @@ def _run(
             }
         module = "benchmarks.npbench.run_form"
         command = [sys.executable, "-m", module, str(root), kernel.name, form, size, str(seconds), str(file)]
-        try:
-            ended = subprocess.run(
-                command, capture_output=True, text=True, env=environment, cwd=ROOT, timeout=limit, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return FormRun(form, problem=f"no result in {limit:g} s")
-    if ended.returncode != 0:
-        said = ended.stderr.strip().splitlines()
-        return FormRun(form, problem=said[-1] if said else f"exit code {ended.returncode}")
-    told = json.loads(ended.stdout.splitlines()[-1])
+        output, errors, code = ended_within(limit, command, environment)
+    if code is None:
+        return FormRun(form, problem=f"no result in {limit:g} s")
+    if code != 0:
+        said = errors.strip().splitlines()
+        return FormRun(form, problem=said[-1] if said else f"exit code {code}")
+    told = json.loads(output.splitlines()[-1])
     if "refused" in told:
         return FormRun(form, problem=told["refused"], refused=True)
     return FormRun(form, told["first"], told["late"])
+
+
+def ended_within(limit: float, command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str, int | None]:
+    """Run a command in the project's folder, and end it with all processes that it has started when its time is over.
+
+    What it has started may hold its output open, for which nothing waits then.
+
+    Args:
+        limit: the seconds that it may take.
+        command: its words.
+        environment: its environment variables.
+
+    Returns:
+        Its output, its errors, and its exit code; None where it was ended.
+    """
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            command, stdout=output, stderr=errors, env=environment, cwd=ROOT, start_new_session=True
+        )
+        try:
+            code: int | None = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            code = None
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        output.seek(0)
+        errors.seek(0)
+        return output.read(), errors.read(), code
 
 
 def _results(file: Path) -> list[np.ndarray]:

@@ -106,9 +106,13 @@ def _jax(kernel: BenchKernel) -> Callable[..., Any]:
 
 
 def outputs(kernel: BenchKernel, arguments: dict[str, Any], result: Any) -> list[np.ndarray]:
-    """What a call has returned, and the arguments that hold results; JAX returns these, too."""
+    """What a call has returned, and the arguments that hold results; JAX returns these, too.
+
+    Where a description names none and nothing is returned, all arrays are results.
+    """
     returned = [] if result is None else list(result) if isinstance(result, tuple | list) else [result]
-    return [np.array(value) for value in (*returned, *(arguments[name] for name in kernel.outputs))]
+    found = [*returned, *(arguments[name] for name in kernel.outputs)]
+    return [np.array(value) for value in found or (v for v in arguments.values() if isinstance(v, np.ndarray))]
 
 
 def main(root: Path, name: str, form: str, size: str, seconds: float, file: str) -> None:
@@ -118,7 +122,7 @@ def main(root: Path, name: str, form: str, size: str, seconds: float, file: str)
     initial = kernel.arguments(size)
     function = compiled(kernel, form)
     times: list[float] = []
-    first: list[np.ndarray] = []
+    first: list[np.ndarray] | None = None
     began = time.perf_counter()
     while len(times) < FEWEST or time.perf_counter() - began < seconds:
         arguments = copy.deepcopy(initial)
@@ -126,10 +130,10 @@ def main(root: Path, name: str, form: str, size: str, seconds: float, file: str)
         start = time.perf_counter()
         result = function(*values)
         times.append(time.perf_counter() - start)
-        if not first:
+        if first is None:
             first = outputs(kernel, arguments, result)
             began = time.perf_counter()
-    np.savez(file, *first)
+    np.savez(file, *(first or ()))
     late = float(np.median(times[1:][-LATE:]))
     print(json.dumps({"first": times[0], "late": late, "calls": len(times)}))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.npbench.__main__ import app, mean
-from benchmarks.npbench.comparison import FormRun, KernelComparison, compare, difference
+from benchmarks.npbench.comparison import FormRun, KernelComparison, compare, difference, ended_within
 from benchmarks.npbench.folder import FolderError, chosen, read_folder
+from benchmarks.npbench.run_form import outputs
 from benchmarks.npbench.table import table
 
 DATA = """
@@ -124,6 +127,17 @@ def test_forms_are_run_and_their_results_compared(folder: Path) -> None:
     assert "result 1 differs by" in wrong.runs["numba"][0].problem
 
 
+def test_where_no_results_are_named_all_arrays_are(folder: Path) -> None:
+    (folder / "bench_info" / "ordered.json").write_text(
+        json.dumps(description("ordered", func_name="ordered", output_args=[]))
+    )
+    kernel = read_folder(folder)["ordered"]
+    A, out = np.ones((2, 2)), np.zeros(2)
+    assert [each.shape for each in outputs(kernel, {"A": A, "out": out, "N": 2}, None)] == [(2, 2), (2,)]
+    (run,) = compare(folder, kernel, [], "S", 0.0, 60.0).runs["numpy"]
+    assert run.counts and run.late > 0.0
+
+
 def test_a_process_that_takes_too_long_is_ended(folder: Path) -> None:
     found = compare(folder, read_folder(folder)["rows"], ["numpy"], "S", 60.0, 1.0)
     assert found.runs["numpy"] == [
@@ -202,3 +216,11 @@ def test_files_become_one_table() -> None:
         "| c | refused |  |  |  |  |  |",
         "| geometric mean (kernels) | | 2.00 (2) | 2.00 (1) |  |  |  |",
     ]
+
+
+def test_what_hangs_is_ended_with_all_that_it_has_started() -> None:
+    start = time.monotonic()
+    assert ended_within(1, ["sh", "-c", "sleep 300 & sleep 300"], os.environ)[2] is None
+    # Who waits for the end of the output waits for both.
+    assert time.monotonic() - start < 100
+    assert ended_within(60, ["sh", "-c", "echo good; echo bad >&2; exit 3"], os.environ) == ("good\n", "bad\n", 3)

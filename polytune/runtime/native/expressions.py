@@ -100,7 +100,7 @@ class Expressions:
             case ast.BoolOp(op=operator, values=operands):
                 return self._logical(isinstance(operator, ast.And), operands)
             case ast.IfExp(test=test, body=then, orelse=otherwise):
-                return self._chosen(self.truth(test), then, otherwise)
+                return self._chosen(test, then, otherwise)
             case ast.Subscript(value=ast.Name(id=name), slice=subscripts):
                 return self._element(self._view(name), subscripts)
             case ast.Tuple(elts=elements):
@@ -124,6 +124,22 @@ class Expressions:
         if found.kind != types.boolean:
             raise NotNativeError(f"{ast.unparse(node)} is no truth value")
         return found.code
+
+    def branch(self, test: ast.expr, then: ir.Block, otherwise: ir.Block) -> None:
+        """Write a branch.
+
+        LLVM is told of a test of bits that nobody foresees how it will end: it then makes a selection of the branch
+        and leaves it one, where it otherwise takes a branch to be the shorter chain of dependences, which it is not
+        for a processor that guesses wrong every other time.
+
+        Args:
+            test: the condition.
+            then: where it goes on if that is true.
+            otherwise: where it goes on if not.
+        """
+        instruction = self.builder.cbranch(self.truth(test), then, otherwise)
+        if _tests_bits(test):
+            instruction.set_metadata("unpredictable", self.builder.module.add_metadata([]))
 
     def integer(self, node: ast.expr) -> ir.Value:
         """An int64."""
@@ -333,11 +349,11 @@ class Expressions:
         builder.position_at_end(end)
         return NativeValue(types.boolean, self._joined(ir.IntType(1), incoming))
 
-    def _chosen(self, condition: ir.Value, then: ast.expr, otherwise: ast.expr) -> NativeValue:
+    def _chosen(self, test: ast.expr, then: ast.expr, otherwise: ast.expr) -> NativeValue:
         builder = self.builder
         places = [builder.append_basic_block(name) for name in ("then", "else")]
         end = builder.append_basic_block("chosen")
-        builder.cbranch(condition, *places)
+        self.branch(test, *places)
         found = []
         for place, node in zip(places, (then, otherwise), strict=True):
             builder.position_at_end(place)
@@ -400,3 +416,11 @@ class Expressions:
             if function in MATHEMATICS_OF_TWO:
                 return MATHEMATICS_OF_TWO[function](self.builder, first, second)
         raise NotNativeError(f"a call of {function} of {first.kind} and {second.kind}")
+
+
+def _tests_bits(test: ast.expr) -> bool:
+    """Return whether a condition compares what was computed bit by bit, as ``(x & 1) != 0``; masks of truth values are
+    none of that."""
+    comparisons = (node for node in ast.walk(test) if isinstance(node, ast.Compare))
+    compared = (part for node in comparisons for side in (node.left, *node.comparators) for part in ast.walk(side))
+    return any(isinstance(part, ast.BinOp) and type(part.op) in _OF_BITS for part in compared)

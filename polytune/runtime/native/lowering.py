@@ -228,12 +228,11 @@ class _FunctionLowering:
 
     def _if(self, test: ast.expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> None:
         builder = self._builder
-        condition = self._expressions.truth(test)
         places = [builder.append_basic_block("if")]
         if otherwise:
             places.append(builder.append_basic_block("else"))
         end = builder.append_basic_block("after_if")
-        builder.cbranch(condition, places[0], places[-1] if otherwise else end)
+        self._expressions.branch(test, places[0], places[-1] if otherwise else end)
         for place, statements in zip(places, (then, otherwise), strict=False):
             builder.position_at_end(place)
             self._statements(statements)

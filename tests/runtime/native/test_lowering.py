@@ -18,6 +18,8 @@ from polytune.runtime.context import attach, integer, number
 from polytune.runtime.entries import caller
 from polytune.runtime.memory import keep_alive, one_by_one, view
 from polytune.runtime.native.kinds import NotNativeError
+from polytune.runtime.native.lowering import lower
+from polytune.runtime.native.source import parsed
 from polytune.runtime.native.translation import address_of
 
 _NUMBERS = count()
@@ -78,6 +80,17 @@ class Arrays:
 
 
 BODIES = {
+    "tests of bits": """
+        crc = 65535
+        for k in range(n):
+            for _ in range(8):
+                crc = ((crc >> 1) ^ i[0]) if ((crc ^ i[k]) & 1) != 0 else (crc >> 1)
+                if (crc & 2) == (i[k] & 2):
+                    crc = crc ^ 5
+                else:
+                    a[1] = a[1] + 1.0
+        i[1] = crc
+    """,
     "numbers of all types": """
         a[0] = i[1]
         a[1] = u[2]
@@ -355,6 +368,19 @@ def test_an_extremum_of_many_numbers_is_a_loop_of_vectors(name: str, monkeypatch
     found = Arrays().run(caller(address_of(function_of(body, fastmath={"reassoc", "contract", "nsz"})), 1))[0]
     assert np.isnan(found[0])
     assert any("x double>" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("test", "is_known"),
+    [("(i[k] & 1) != 0", False), ("(i[k] ^ i[0]) < 7", False), ("i[k] < i[0]", True), ("b[k] & (a[k] > x)", True)],
+)
+def test_nobody_foresees_how_tests_of_bits_end(test: str, is_known: bool) -> None:
+    """Where LLVM takes a branch for the shorter chain, a processor guesses wrong every other time."""
+    chosen = function_of(f"m = 0\nfor k in range(n):\n    m = (m >> 1) ^ i[1] if {test} else m >> 1\ni[2] = m")
+    branched = function_of(f"m = 0\nfor k in range(n):\n    if {test}:\n        m = m ^ i[1]\ni[2] = m")
+    for function in chosen, branched:
+        text = str(lower(parsed(function.py_func), function.py_func.__globals__, "tested"))
+        assert ("!unpredictable" in text) != is_known
 
 
 REFUSED = {
