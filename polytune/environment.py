@@ -209,6 +209,11 @@ VARIABLES = tuple(value for value in dict(globals()).values() if isinstance(valu
 """All of them, in the order of the page."""
 
 
+def devices_are_ruled_out() -> bool:
+    """Return whether no kernel is to run on a device, wherever it is."""
+    return DEVICES.text == "none"
+
+
 def page() -> str:
     """The text of ``docs/environment.md``."""
     ours = [variable for variable in VARIABLES if variable.name.startswith("POLYTUNE_")]

@@ -149,8 +149,8 @@ class SubscriptError(ArgumentError, IndexError):
         what = f"a subscript of {' or '.join(map(repr, arrays))} was out of range, in {', '.join(references)}"
         remedy = "pass subscripts from -n to n - 1 for an axis of n elements, or test them before they are used"
         if extents:
-            what, written = extents, written.replace("a subscript", "an extent")
-            remedy = "test the extents before, or call the kernel with arrays whose extents fit"
+            what, written = extents, written.replace("a subscript that", "what")
+            remedy = "test before whether it does, or call the kernel with arrays and numbers for which it does"
         lines = [
             f"{location}: {what}",
             location.caret(),

@@ -22,6 +22,7 @@ from polytune import notebook
 from polytune.argument_types import note_guesses, types_of_source
 from polytune.compiler import compiler_stages, written_module
 from polytune.defects import defects_named
+from polytune.environment import devices_are_ruled_out
 from polytune.errors import (
     ArgumentError,
     MissingLibraryError,
@@ -262,7 +263,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         signature = self._with_ones(types_of(self._names, values), values)
         with self._lock, defects_named(self.__wrapped__):
             described = self._described()
-            options = f"strict={self.is_strict} vectors={vector_registers()}"
+            options = f"strict={self.is_strict} vectors={vector_registers()} devices={not devices_are_ruled_out()}"
             identity = key_of("shards", *described, str(signature), options, compiler_digest())
             found = self._shard_modules.get(identity)
             if found is None:

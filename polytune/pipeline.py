@@ -20,6 +20,7 @@ from polytune.codegen.vectors.prefetching import PREFETCHED
 from polytune.codegen.vectors.recurrences import SCANNED
 from polytune.codegen.vectors.unrolling import UNROLLED
 from polytune.codegen.verify import verified
+from polytune.environment import devices_are_ruled_out
 from polytune.errors import PolytuneError, SourceLocation, UnprovenError
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
@@ -31,7 +32,7 @@ from polytune.runtime.devices.backends import KINDS
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality
-from polytune.schedule.candidate import Attempted, Candidate
+from polytune.schedule.candidate import Attempted, Candidate, Known
 from polytune.schedule.candidates import candidate_schedules
 from polytune.schedule.counting.counts import Counts, count
 from polytune.schedule.orders.grouped import GROUPED
@@ -60,6 +61,7 @@ from polytune.schedule.platforms.sharding import (
     refusal_of_time,
 )
 from polytune.schedule.regions import Plan
+from polytune.schedule.rewrites.factoring import FACTORED
 from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.rewrites.step_blocks import BLOCKED
 from polytune.schedule.rewrites.transposition import TRANSPOSED
@@ -231,8 +233,9 @@ class Stages:
         plan = self.device_plan
         if plan is None:
             return None
-        candidate = next(candidate for candidate in self.candidates if candidate.order == plan.recipe.order)
-        return make_partitioned(plan, candidate, self.scop, self.target)
+        candidates = (*self.candidates, *self._factored.made)
+        candidate = next(candidate for candidate in candidates if candidate.order == plan.recipe.order)
+        return make_partitioned(plan, candidate, plan.dependences.scop, self.target)
 
     @cached_property
     @_timed()
@@ -245,7 +248,22 @@ class Stages:
     def _chosen(self) -> Attempted[Plan]:
         if obstacle_to_devices(self.scop) is not None:
             return Attempted((), ())
-        return choose_plan(self.candidates)
+        chosen, factored = choose_plan(self.candidates), self._factored
+        # What has its sums factored runs on devices whole: it comes first, but for loops around that others lack.
+        plans = choose_plan(factored.made)
+        if plans.made and (not chosen.made or _loops_around(plans.made[0]) <= _loops_around(chosen.made[0])):
+            return plans
+        return replace(chosen, given_up=(*chosen.given_up, *plans.given_up, *factored.given_up))
+
+    @cached_property
+    @_timed()
+    def _factored(self) -> Attempted[Candidate]:
+        """Return the order that devices alone may follow, proven legal, if the kernel has sums for it."""
+        if not all(need.is_met(self.dependences) for need in FACTORED.needs):
+            return Attempted((), ())
+        found = FACTORED.find(Known(self.dependences, self.candidates))
+        proven = tuple(each for each in found.made if is_of_source(each) and check_legality(each))
+        return Attempted(proven, found.given_up if proven == found.made else (*found.given_up, FACTORED.name))
 
     @cached_property
     @_timed()
@@ -271,7 +289,10 @@ class Stages:
         """
         plan = self.shard_plan
         candidate = next(candidate for candidate in self.candidates if candidate.order == plan.recipe.order)
-        made = make_partitioned(plan, candidate, self.scop, self.target, for_devices=False)
+        on_devices = not devices_are_ruled_out() and obstacle_to_devices(self.scop) is None
+        made = make_partitioned(
+            plan, candidate, self.scop, self.target, for_devices=on_devices, for_shards=True
+        ) or make_partitioned(plan, candidate, self.scop, self.target, for_devices=False, for_shards=True)
         if made is None:
             raise refusal_of_time(self.scop)
         return made
@@ -328,7 +349,8 @@ class Stages:
         # What no version can do without comes first: isl gives up on the rest when the time is used up.
         _ = self.bounds, self.unassigned, self.dependences
         partitioned = self.partitioned if self.devices else None
-        scop = replace(self._placed_scop, arrays=all_arrays(self.plans))
+        plans = self.plans if partitioned is None or self.device_plan is None else (*self.plans, self.device_plan)
+        scop = replace(self._placed_scop, arrays=all_arrays(plans))
         # Rules ask for counts where devices or outer tiles are to choose from.
         asked = self.devices or any(program.outer for program in self.programs)
         counts = self.counts if asked else Counts()
@@ -366,8 +388,19 @@ class Stages:
         return show(self.device_plan, self.partitioned, view or DeviceView())
 
 
+def _loops_around(plan: Plan) -> int:
+    """Return the most serial loops around a region of a plan that is shared out."""
+    return max((region.outer_depth for region in plan.regions if region.shared), default=0)
+
+
 def make_partitioned(
-    plan: Plan, candidate: Candidate, scop: Scop, target: Target, *, for_devices: bool = True
+    plan: Plan,
+    candidate: Candidate,
+    scop: Scop,
+    target: Target,
+    *,
+    for_devices: bool = True,
+    for_shards: bool = False,
 ) -> PartitionedProgram | None:
     """Return the version shared among platforms; every split is proven legal.  None where isl takes too long to
     generate the code.
@@ -380,6 +413,7 @@ def make_partitioned(
         scop: the kernel.
         target: the processor that the code is for.
         for_devices: whether devices share the work.
+        for_shards: whether parts are shards, which may be cut anywhere and have boxes of arrays.
     """
     context = scop.context.get_ctx()
     accumulating: Program | None = None
@@ -389,13 +423,13 @@ def make_partitioned(
             accumulating = attempt_program(ordered, scop)
 
     def generate() -> PartitionedProgram:
-        if not for_devices:
+        if for_shards:
             prove_shards(plan)
         for region in plan.regions if for_devices else ():
             splits = splits_of(plan, region)
             for depth in range(1, len(splits) + 1):
                 partition(plan, region, splits[:depth])
-        made = generate_partitioned(plan, scop, target, accumulating, for_devices=for_devices)
+        made = generate_partitioned(plan, scop, target, accumulating, for_devices=for_devices, in_windows=for_shards)
         for part in made.parts:
             verified(part.program, scop)
         return made

@@ -102,3 +102,112 @@ def test_a_call_after_one_that_raised_is_right() -> None:
         assert kernel(A, 3.0) == plain_first_above(A, 3.0)
         with pytest.raises(LookupError, match="none above 50"):
             kernel(A, 50.0)
+
+
+def least_below(A, k, x):
+    A[0] = 1.0
+    if x > 0.0:
+        return min(j * k for j in range(k))
+    return min([A[j] for j in range(1, k)])
+
+
+def greatest_above(A, x):
+    return max(abs(each) for each in A if each > x)
+
+
+def greatest_of_each(A, counts):
+    for i in range(len(counts)):
+        A[i] = max(j * j - j for j in range(counts[i]))
+    return A[0]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_an_extremum_of_nothing_is_an_error(strict: bool) -> None:
+    A = vector(5)
+    kernel = kernel_of(least_below, strict)
+    assert kernel(A.copy(), 3, 1.0) == 0 and kernel(A.copy(), 3, -1.0) == min(A[1:3]) and A[0] != 1.0
+    with pytest.raises(ValueError, match=r"min\(\) of a sequence that has no elements"):
+        kernel(A, 0, 1.0)
+    for k in (1, 0):
+        with pytest.raises(ValueError, match=r"min\(\) of a sequence that has no elements"):
+            kernel(A, k, -1.0)
+    check(greatest_above, vector(9), 2.0)
+    with pytest.raises(polytune.SubscriptError, match=r"max\(\) of a sequence that has no elements"):
+        kernel_of(greatest_above, strict)(vector(9), 1e9)
+    check(greatest_of_each, vector(3), np.array([1, 3, 2]))
+    with pytest.raises(polytune.SubscriptError, match=r"max\(\) of a sequence that has no elements"):
+        kernel_of(greatest_of_each, strict)(vector(3), np.array([1, 0, 2]))
+
+
+def sums_by_steps(A, steps, k):
+    total = A[::k].sum()
+    for i in range(len(steps)):
+        if k < 5:
+            total += A[:: steps[i]].sum()
+    return total
+
+
+def test_a_step_of_0_is_an_error() -> None:
+    kernel = kernel_of(sums_by_steps, False)
+    A = vector(9)
+    check(sums_by_steps, A, np.array([2, -3]), 3)
+    assert kernel(A, np.array([2, 0]), 7) == A[::7].sum()
+    with pytest.raises(polytune.SubscriptError, match=r"the step steps\[i\] of a slice is 0"):
+        kernel(A, np.array([2, 0]), 3)
+    with pytest.raises(polytune.ArgumentError, match="the step k of a slice is 0"):
+        kernel(A, np.array([2]), 0)
+
+
+def root_of(x):
+    if x < 0.0:
+        raise SingularError("negative")
+    return x**0.5
+
+
+def roots_added(x, y):
+    assert y != 3.0, MESSAGE
+    return root_of(x) + root_of(y)
+
+
+def changed_by_calls(A, n):
+    total = 0.0
+    for i in range(len(A) - 1):
+        A[i] = 1.0 + root_of(A[i])
+        total += roots_added(A[i], A[i + 1]) * root_of(1.0)
+    while n + 1 < len(A) and root_of(A[n]) < 3.0 and (n < 2 or roots_added(A[n], A[-1]) > 0.0):
+        A[n] = 11.0
+        n += 1
+    A[0] = 77.0
+    return total
+
+
+def numbers_up_to(n):
+    if n < 2:
+        raise IndexError("n")
+    B = np.zeros(n)
+    B[1] = 2.0
+    return B
+
+
+def made_by_calls(A, n):
+    def at(k):
+        if A[k] == n:
+            raise LookupError
+        return A[k]
+
+    B = numbers_up_to(n)
+    A[0] = 5.0
+    A[1] = at(0) + (at(2) if n > 2 else 0.0)
+    A[2] = 6.0
+    return B.sum()
+
+
+def test_an_exception_of_a_function_that_is_called_ends_the_kernel() -> None:
+    assert isinstance(check(changed_by_calls, np.full(6, 4.0), 1), float)
+    assert check(changed_by_calls, np.array([4.0, 4.0, 4.0, -1.0, 4.0]), 1) == (SingularError, "negative")
+    assert check(changed_by_calls, np.array([4.0, 4.0, 4.0, 3.0, 4.0]), 1) == (AssertionError, MESSAGE)
+    assert check(changed_by_calls, np.array([4.0, 4.0, -4.0]), 2) == (SingularError, "negative")
+    assert check(changed_by_calls, np.array([-4.0, -4.0]), 0) == (SingularError, "negative")
+    assert check(made_by_calls, np.ones(4), 1) == (IndexError, "n")
+    assert check(made_by_calls, np.full(4, 3.0), 3) == (LookupError, "")
+    assert check(made_by_calls, np.full(4, 3.0), 7) == 2.0

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polytune
 from benchmarks.compile_time import stage_seconds
 from benchmarks.cpu.baseline import Baseline, BaselineError, Extra, derive_baseline
 from benchmarks.cpu.best_known import speedup_over_best
@@ -187,26 +188,25 @@ def compare(
         workload = Workload(initial, clock)
         tuning = tune(benchmark.kernel, workload, plan.tuning_seconds, report, clock)
 
-        def tuned(*arguments: Any) -> Any:
-            return benchmark.kernel.run(tuning.configuration, *arguments)
+        # Calls run the best configuration, and go the way that they go in applications.
+        with polytune.tuning("frozen"):
+            contenders = {POLYTUNE: benchmark.kernel, **found.functions}
+            checked = _check(benchmark, workload, contenders, report)
+            right = {name: contenders[name] for name in checked.seconds}
+            probed = probes(initial)
+            for name, probe in probed.items():
+                report(f"first call of {name}")
+                workload.timed(probe.call)
+                checked.seconds[name] = workload.timed(probe.call)
+            calls = {**right, **{name: probe.call for name, probe in probed.items()}}
+            turns = {name: _turns(checked.seconds[name], plan) for name in calls}
 
-        contenders = {POLYTUNE: tuned, **found.functions}
-        checked = _check(benchmark, workload, contenders, report)
-        right = {name: contenders[name] for name in checked.seconds}
-        probed = probes(initial)
-        for name, probe in probed.items():
-            report(f"first call of {name}")
-            workload.timed(probe.call)
-            checked.seconds[name] = workload.timed(probe.call)
-        calls = {**right, **{name: probe.call for name, probe in probed.items()}}
-        turns = {name: _turns(checked.seconds[name], plan) for name in calls}
+            def before(name: str) -> None:
+                time.sleep(PAUSE)
+                if checked.seconds[name] < SHORT:
+                    workload.timed(calls[name])
 
-        def before(name: str) -> None:
-            time.sleep(PAUSE)
-            if checked.seconds[name] < SHORT:
-                workload.timed(calls[name])
-
-        samples = in_turns(calls, workload, turns, lambda turn: report(f"turn {turn} of {plan.turns}"), before)
+            samples = in_turns(calls, workload, turns, lambda turn: report(f"turn {turn} of {plan.turns}"), before)
     return Comparison(
         kernel=benchmark.name,
         samples={name: samples[name] for name in right},

@@ -1,4 +1,4 @@
-"""Scale: ``python -m benchmarks.scale kills | simulate | history``, each of them with ``--help``.
+"""Scale: ``python -m benchmarks.scale kills | simulate | history | wire``, each of them with ``--help``.
 
 Exit code 0: done; 1: something was lost or doubled, or the work failed; 2: the command line makes no sense.
 """
@@ -114,6 +114,35 @@ def history(
             program.results.print(f"growth: {program.duration(cost.growth)}")
     if any(each.kept != each.measurements for each in inserted):
         program.fail("measurements were lost or doubled", 1)
+
+
+@app.command()
+def wire(
+    extent: Annotated[int, typer.Option(min=10, help="Of the arrays, along both axes.")] = 2000,
+    chunk: Annotated[list[int] | None, typer.Option(min=1, help="Of their chunks; may be given again.")] = None,
+    steps: Annotated[list[int] | None, typer.Option(min=1, help="Steps for an exchange; may be given again.")] = None,
+    as_json: program.Json = False,
+    debug: program.Debug = False,
+) -> None:
+    """Count what calls with arrays in chunks send between workers, beside the exact volume of the halos."""
+    from benchmarks.scale.wire import traffic_of
+    from benchmarks.scale.wire_kernels import problems
+
+    found = []
+    for each in chunk or [250, 500]:
+        for name, (kernel, arguments) in problems(extent, each).items():
+            for count in (steps or [1]) if "steps" in arguments else [1]:
+                traffic = traffic_of(kernel, arguments, count)
+                found.append({"kernel": name, "chunk": each, "steps": count, **asdict(traffic)})
+    if as_json:
+        program.print_json({**program.surroundings(), "extent": extent, "traffic": found})
+        return
+    titles = ("chunk", "steps", "workers", "shards", "tasks", "bytes sent", "at least", "ratio")
+    table = Table(Column("kernel"), *(Column(title, justify="right") for title in titles))
+    for row in found:
+        ratio = f"{row['sent'] / row['least']:.2f}" if row["least"] else "-"
+        table.add_row(*(str(row[name]) for name in ("kernel", *titles[:5], "sent", "least")), ratio)
+    program.results.print(table)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,8 @@ def coefficient(expression: Expression, name: str) -> int | None:
         case Unary("-", operand):
             inner = coefficient(operand, name)
             return None if inner is None else -inner
-    return None if mentions(expression, name) else 0
+        case _:
+            return None if mentions(expression, name) else 0
 
 
 def difference(left: Expression, right: Expression) -> int | None:
@@ -110,11 +111,10 @@ def least(expression: Expression, ranges: Mapping[str, Range]) -> Expression | N
 def _extreme(expression: Expression, ranges: Mapping[str, Range], sign: int) -> Expression | None:
     if not mentions(expression, *ranges):
         return expression
-    match expression:
+    if isinstance(expression, Binary) and expression.operator in ("min", "max"):
         # Both grow with either operand, so that bounds of the operands bound the result.
-        case Binary("min" | "max" as operator, left, right, dtype):
-            bounds = _extreme(left, ranges, sign), _extreme(right, ranges, sign)
-            return None if bounds[0] is None or bounds[1] is None else Binary(operator, bounds[0], bounds[1], dtype)
+        left, right = _extreme(expression.left, ranges, sign), _extreme(expression.right, ranges, sign)
+        return None if left is None or right is None else replace(expression, left=left, right=right)
     values: dict[str, Expression] = {}
     for name, own in ranges.items():
         step = coefficient(expression, name)

@@ -133,10 +133,10 @@ def substitute(node: Part, values: Mapping[str, Expression]) -> Part:
         if isinstance(part, Iterator):
             return values.get(part.name, part)
         part = map_children(part, change)
-        if isinstance(part, Binary) and part.dtype == "int64" and part.operator in ("+", "-"):
-            match part.right:
-                case Constant(value):
-                    return add_constant(part.left, int(value) if part.operator == "+" else -int(value))
+        is_sum = isinstance(part, Binary) and part.dtype == "int64" and part.operator in ("+", "-")
+        if is_sum and isinstance(part.right, Constant):
+            value = int(part.right.value)
+            return add_constant(part.left, value if part.operator == "+" else -value)
         return part
 
     substituted: Part = change(node)
@@ -170,9 +170,10 @@ def add_constant(expression: Expression, value: int) -> Expression:
         case Binary("-", left, Constant(constant)):
             total = value - int(constant)
             return left if total == 0 else Binary("+" if total > 0 else "-", left, integer(abs(total)), "int64")
-    if value == 0:
-        return expression
-    return Binary("+" if value > 0 else "-", expression, integer(abs(value)), "int64")
+        case _:
+            if value == 0:
+                return expression
+            return Binary("+" if value > 0 else "-", expression, integer(abs(value)), "int64")
 
 
 def scan(

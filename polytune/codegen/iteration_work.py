@@ -8,20 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
 from polytune.codegen.affine_range import difference
-from polytune.codegen.loops import Block, Compute, For, Let, Node, Prefetch, RegionCode, Store, walk_nodes
+from polytune.codegen.loops import (
+    Block,
+    Compute,
+    For,
+    If,
+    Let,
+    Node,
+    Prefetch,
+    RegionCall,
+    RegionCode,
+    Store,
+    walk_nodes,
+)
 from polytune.codegen.vectors.expressions import VECTOR, Lanes, VectorExpression
 from polytune.frontend.expression import (
     Assign,
     Binary,
     Branch,
+    Break,
     Call,
+    Checked,
     Compare,
     Constant,
+    Continue,
     Element,
     Expression,
     Iterator,
@@ -138,6 +153,10 @@ class IterationReader:
                 self._enter_access(it, element, place, is_vector=node.is_vector)
             case Prefetch():
                 it.vectors += 0.5
+            case Block() | For() | If() | RegionCall():
+                raise AssertionError("loops and conditions are entered where their bodies are")
+            case _:
+                assert_never(node)
 
     def _enter_operation(self, it: IterationWork, operation: Operation, place: LoopPlace, share: float = 1.0) -> None:
         match operation:
@@ -155,9 +174,13 @@ class IterationReader:
                 it.calls += 100 * share
             case Loop():
                 it.operations += share
-            case _:
-                for child in getattr(operation, "body", ()):
+            case Checked(body=body):
+                for child in body:
                     self._enter_operation(it, child, place, share)
+            case Break() | Continue():
+                pass
+            case _:
+                assert_never(operation)
 
     def _enter_expression(
         self, it: IterationWork, node: VectorExpression, place: LoopPlace, share: float = 1.0
@@ -196,6 +219,8 @@ class IterationReader:
                 it.operations += share
             case Select():
                 it.operations += share
+            case _:
+                pass
         for child in _operands(node):
             self._enter_expression(it, child, place, share)
 

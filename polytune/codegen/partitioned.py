@@ -99,7 +99,13 @@ class PartitionedProgram:
 
 
 def generate_partitioned(
-    plan: Plan, scop: Scop, target: Target, accumulating: Program | None = None, *, for_devices: bool = True
+    plan: Plan,
+    scop: Scop,
+    target: Target,
+    accumulating: Program | None = None,
+    *,
+    for_devices: bool = True,
+    in_windows: bool = False,
 ) -> PartitionedProgram:
     """The partitioned version of a plan without wavefronts.
 
@@ -110,11 +116,13 @@ def generate_partitioned(
         accumulating: the program of the same schedule with the points of its tiles in the order that accumulates; None
             where there is no such order.
         for_devices: whether regions are to have kernels for devices.
+        in_windows: whether these are given boxes of arrays, as shards are.
     """
     program = generate_program(plan, scop)
     codes = _with_registers(program, accumulating, scop, target)
     parts = []
-    mappings = [map_region(plan, region) if for_devices else None for region in plan.regions]
+    # What workers add up in copies of their own, a device's threads would add up in one place.
+    mappings = [map_region(plan, region) if for_devices and not region.sums else None for region in plan.regions]
     are_several = sum(mapping is not None for mapping in mappings) > 1
     for region, code, mapping in zip(plan.regions, codes, mappings, strict=True):
         kernel = None if mapping is None else generate_kernel(mapping, scop)
@@ -133,9 +141,9 @@ def generate_partitioned(
                 limits,
                 transfers,
                 kernel,
-                None if kernel is None else kernel_arguments(kernel, scop),
+                None if kernel is None else kernel_arguments(kernel, scop, in_windows=in_windows),
                 () if mapping is None else mapping.positions,
-                "" if kernel is None else kernel_text(kernel, scop, f"region_{region.index}"),
+                "" if kernel is None else kernel_text(kernel, scop, f"region_{region.index}", in_windows=in_windows),
                 tuple((each.array, each.operator) for each in code.sums),
                 _own_memory(code, transfers),
                 _counts(region, scop) if are_several and kernel is not None else None,
@@ -277,6 +285,8 @@ def _write_part(writer: SourceWriter, number: int, part: PartitionedRegion, scop
                 writer.line(f"arrays={arguments.arrays!r},")
                 writer.line(f"private={arguments.private!r},")
                 writer.line(f"extents={arguments.extents!r},")
+                if arguments.origins:
+                    writer.line(f"origins={arguments.origins!r},")
                 scalars = tuple((name, scop.signature[name].dtype) for name in arguments.scalars)
                 writer.line(f"scalars={scalars!r},")
                 writer.line(f"positions={part.positions!r},")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -144,7 +144,8 @@ class _Printer:
                 if dtype == "bool":
                     return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
                 return f"{MARK}np.{dtype}({self.text(operand)})", _ATOM
-        raise AssertionError(f"no such expression: {expression!r}")
+            case _:
+                assert_never(expression)
 
     def call(self, node: Call) -> tuple[str, int]:
         match node:
@@ -160,6 +161,8 @@ class _Printer:
                 return f"{MARK}complex({self.arguments(node)})", _ATOM
             case Call(function, _, dtype) if dtype in COMPLEX_TYPES:
                 return f"{MARK}np.{NUMPY_NAMES.get(function, function)}({self.arguments(node)})", _ATOM
+            case _:
+                pass
         call = f"{MARK}{'np' if node.function in _NUMPY_ONLY else 'math'}.{node.function}({self.arguments(node)})"
         return (f"{MARK}np.{node.dtype}({call})", _ATOM) if node.dtype != "float64" else (call, _ATOM)
 
@@ -261,7 +264,8 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
         case ReturnedError(text):
             literals = text.replace(MARK, "\\x24")  # it stands in literals of text alone
             return f"{MARK}raised({literals})"
-    return value(result)
+        case _:
+            return value(result)
 
 
 def _axis_text(axis: ReturnedAxis, value: Callable[[Expression], str]) -> str:

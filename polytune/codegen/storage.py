@@ -146,6 +146,8 @@ def used_in(node: Node) -> Used:
                         arguments.add(name)
                     case Iterator(name=name) | ParameterValue(name=name):
                         names.add(name)
+                    case _:
+                        pass
     return Used(frozenset(elements), frozenset(arguments), frozenset(names))
 
 

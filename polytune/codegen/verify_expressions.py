@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, assert_never
 
 from polytune.codegen.loops import Program
 from polytune.codegen.vectors.expressions import (
@@ -156,10 +156,11 @@ class ExpressionVerifier:
                 return self.operation(node)
             case Lanes() | Splat() | Between() | AnyMask() | LaneSelect() | Shifted() | Total() | Misalignment():
                 return self.vector(node)
-        self.hold(False, f"the grammar has no expression {type(node).__name__}")
-        raise AssertionError
+            case _:
+                self.hold(False, f"the grammar has no expression {type(node).__name__}")
+                raise AssertionError
 
-    def operation(self, node: Any) -> ValueKind:
+    def operation(self, node: Unary | Binary | Power | Logical | Compare | Select | Call | Cast) -> ValueKind:
         """The type of what is computed of numbers, or of vectors lane by lane."""
         match node:
             case Unary(operator, operand, dtype):
@@ -189,7 +190,8 @@ class ExpressionVerifier:
             case Cast(operand, dtype):
                 self.kind(operand)
                 return ValueKind(dtype)
-        raise AssertionError
+            case _:
+                assert_never(node)
 
     def _result(self, node: Any, dtype: str, first: ValueKind, *others: ValueKind) -> ValueKind:
         """The type of a node that all operands have."""
@@ -199,7 +201,9 @@ class ExpressionVerifier:
         self.hold(dtype == expected, lambda: f"a node of type {dtype} has operands of type {first}", node)
         return first
 
-    def vector(self, node: Any) -> ValueKind:
+    def vector(
+        self, node: Lanes | Splat | Between | AnyMask | LaneSelect | Shifted | Total | Misalignment
+    ) -> ValueKind:
         """The type of what only vectors have."""
         match node:
             case Lanes(element, lanes, mask, apart):
@@ -238,7 +242,8 @@ class ExpressionVerifier:
             case Misalignment(element):
                 self.element(element)
                 return NUMBER_OF_INDICES
-        raise AssertionError
+            case _:
+                assert_never(node)
 
     def mask(self, mask: str | None, lanes: int) -> None:
         """Hold that a name is a mask of so many lanes."""

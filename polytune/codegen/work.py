@@ -17,7 +17,20 @@ from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, storage_of
 from polytune.codegen.vectors.expressions import VectorExpression
-from polytune.frontend.expression import Branch, Element, Iterator, Loop, Operation, While, walk
+from polytune.frontend.expression import (
+    Assign,
+    Branch,
+    Break,
+    Checked,
+    Continue,
+    Element,
+    Iterator,
+    LibraryCall,
+    Loop,
+    Operation,
+    While,
+    walk,
+)
 from polytune.frontend.scop import Scop
 
 __all__ = ["write_work"]
@@ -150,6 +163,13 @@ class _WorkWriter:
             case Branch(_, then, otherwise):
                 for part in (*then, *otherwise):
                     self.inner_loops(part, place)
+            case Checked(body=body):
+                for part in body:
+                    self.inner_loops(part, place)
+            case Assign() | Break() | Continue() | LibraryCall():
+                pass
+            case _:
+                assert_never(operation)
 
 
 def _text(expression: VectorExpression) -> str:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from polytune.frontend.affine import as_index
-from polytune.frontend.expressions import number, read_shape, unstarred
 from polytune.frontend.frame import ArrayBinding, Frame
 from polytune.frontend.names import element_type, lookup, outside_object
+from polytune.frontend.numbers import number
 from polytune.frontend.parameters import derive
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import Array, ArrayRole
+from polytune.frontend.tuples import read_shape, unstarred
 from polytune.signature import DATA_TYPES
 
 _MAKERS = (np.empty, np.zeros, np.empty_like, np.zeros_like)

@@ -14,12 +14,7 @@ from polytune.frontend.array_expressions.stores import element_target, update
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import bound_array, whole
 from polytune.frontend.bindings import decided_side, meaning_of
-from polytune.frontend.expressions import (
-    evaluate,
-    inlined_call,
-    read,
-    read_shape,
-)
+from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
@@ -31,12 +26,14 @@ from polytune.frontend.frame import (
     ViewBinding,
 )
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.numbers import read
 from polytune.frontend.objects import known_object
 from polytune.frontend.operators import combined, operator_symbol
 from polytune.frontend.promotion import Value, kind_of
 from polytune.frontend.stored_scalars import keep, reads_memory
 from polytune.frontend.subscripts import read_element
 from polytune.frontend.targets import assign_arrays, assign_number, bind_name, refuse_rebinding
+from polytune.frontend.tuples import inlined_call, read_shape
 from polytune.frontend.unpacking import assign_tuple
 
 

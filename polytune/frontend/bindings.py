@@ -8,7 +8,7 @@ from collections.abc import Callable
 from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.values import ArrayValue
-from polytune.frontend.expressions import condition, evaluate, inlined_call, item_of, read_shape, unstarred
+from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -21,9 +21,11 @@ from polytune.frontend.frame import (
     ViewBinding,
 )
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.numbers import condition
 from polytune.frontend.objects import known_object
 from polytune.frontend.promotion import Value
 from polytune.frontend.source import NestedFunction
+from polytune.frontend.tuples import inlined_call, item_of, read_shape, unstarred
 
 
 def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:

@@ -18,6 +18,7 @@ from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add, coefficients, normal
 from polytune.frontend.expression import (
     Assign,
+    Binary,
     Branch,
     Break,
     Checked,
@@ -73,7 +74,7 @@ class _Checker:
     affine: AffineBuilder
     locations: ElementLocations
     extents: Extents
-    slices: Mapping[tuple[Expression, int, Expression], Expression]
+    slices: Mapping[tuple[Expression, int | Expression, Expression], Expression]
     report: Element
     stops: dict[str, Expression] = field(default_factory=dict)
     reports: list[Report] = field(default_factory=list)
@@ -201,9 +202,15 @@ class _Checker:
             return False
         terms, _ = coefficients(subscript)
         for leaf, step in terms.items():
-            if isinstance(leaf, Counter) and leaf.name in self.stops:
+            factor: int | Expression = step
+            counter = leaf
+            match leaf:
+                case Binary("*", by, Counter() as inner) if step == 1:
+                    factor, counter = by, inner
+            if isinstance(counter, Counter) and counter.name in self.stops:
                 first = add(subscript, leaf, -step)
-                return self.slices.get((first, step, self.stops[leaf.name])) == normal(extent)
+                if self.slices.get((first, factor, self.stops[counter.name])) == normal(extent):
+                    return True
         return False
 
     @staticmethod

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.elementwise import compared
 from polytune.frontend.array_expressions.operators import ambiguous
-from polytune.frontend.array_expressions.readers import Evaluate, Number, ShapeOf
 from polytune.frontend.array_expressions.values import Operand
-from polytune.frontend.frame import Frame, Meaning, ValueBinding
+from polytune.frontend.frame import Frame, ValueBinding
+from polytune.frontend.numbers import number
 from polytune.frontend.objects import compared_objects
 from polytune.frontend.operators import COMPARISONS
 from polytune.frontend.promotion import Value
+from polytune.frontend.tuples import items_of, read_shape_or_tuple
 
-__all__ = ["ItemsOf", "comparison"]
-
-ItemsOf = Callable[[Frame, ast.expr], tuple[Meaning, ...] | None]
-"""Reads a tuple, or a name for one; None for what is none."""
+__all__ = ["comparison"]
 
 
-def comparison(
-    frame: Frame, node: ast.Compare, evaluate: Evaluate, number: Number, shape_of: ShapeOf, items_of: ItemsOf
-) -> Operand:
+def comparison(frame: Frame, node: ast.Compare) -> Operand:
     """The value of a comparison, of numbers, arrays or shapes.
-
-    Args:
-        frame: where it stands.
-        node: the comparison.
-        evaluate, number, shape_of, items_of: read an expression, a number, a shape or tuple of numbers, and a tuple.
 
     Raises:
         UnsupportedSourceError: such things are not compared.
@@ -38,7 +28,7 @@ def comparison(
     if outcome is not None:
         return outcome
     if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
-        is_in = _membership(frame, node, number, items_of)
+        is_in = _membership(frame, node)
         if is_in is not None:
             return is_in
     if any(type(operator) not in COMPARISONS for operator in node.ops):
@@ -49,12 +39,12 @@ def comparison(
             "use == or !=, or in with a tuple, x in (1, 2)",
         )
     sides = (node.left, *node.comparators)
-    shapes = [shape_of(frame, side) for side in sides]
+    shapes = [read_shape_or_tuple(frame, side) for side in sides]
     if len(shapes) == 2 and isinstance(node.ops[0], ast.Eq | ast.NotEq):
         left, right = shapes
         if left is not None and right is not None:
             return _same_tuples(left, right, isinstance(node.ops[0], ast.Eq))
-    return _compared(frame, node, [evaluate(frame, operand) for operand in sides])
+    return _compared(frame, node, [frame.kernel.evaluate(frame, operand) for operand in sides])
 
 
 def _compared(frame: Frame, node: ast.Compare, found: list[Operand]) -> Operand:
@@ -75,7 +65,7 @@ def _compared(frame: Frame, node: ast.Compare, found: list[Operand]) -> Operand:
     return promotion.logical("and", [promotion.compare(symbol, left, right) for symbol, left, right in pairs])
 
 
-def _membership(frame: Frame, node: ast.Compare, number: Number, items_of: ItemsOf) -> Value | None:
+def _membership(frame: Frame, node: ast.Compare) -> Value | None:
     """``x in (1, 2)``, or ``not in``; None where the values are not seen in the source."""
     container = node.comparators[0]
     if isinstance(container, ast.Tuple | ast.List | ast.Set):

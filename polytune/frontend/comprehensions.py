@@ -31,6 +31,24 @@ def placed(made: Made, place: ast.AST) -> Made:
     return made
 
 
+def required(test: ast.expr, otherwise: str, place: ast.AST) -> ast.stmt:
+    """A statement that only goes on where a test holds, and else raises the error of what does not fit.
+
+    Args:
+        test: a comparison of integers.
+        otherwise: what is wrong where it does not hold.
+        place: where it stands in the source.
+    """
+    made = placed(ast.Assert(test, ast.Constant(otherwise)), place)
+    made.is_required = True  # type: ignore[attr-defined]
+    return made
+
+
+def is_required(node: ast.AST) -> bool:
+    """Return whether a node is a statement that ``required`` has made."""
+    return getattr(node, "is_required", False)
+
+
 class _Replacer(ast.NodeTransformer):
     def __init__(self, values: Mapping[str, ast.expr]):
         self.values = values
@@ -147,32 +165,43 @@ class _Loops:
     def extremum(self, function: ast.expr, default: ast.expr | None) -> tuple[list[ast.stmt], ast.expr]:
         """The least or the greatest element."""
         best, element = self.fresh("best"), self.comprehension.elt
+        nothing = f"{ast.unparse(function)}() of a sequence that has no elements"
         first = self.first() if default is None else None
         call = ast.Call(function, [ast.Name(best, ast.Load()), element], [])
         if first is not None:
-            return [self.assignment(best, first), *self.loops([self.assignment(best, call)])], self.name(best)
+            value, has_elements = first
+            test = required(has_elements, nothing, self.node)
+            return [test, self.assignment(best, value), *self.loops([self.assignment(best, call)])], self.name(best)
         found, current = self.fresh("found"), self.fresh("current")
         call.args[1] = ast.Name(current, ast.Load())
         is_first = ast.Compare(ast.Name(found, ast.Load()), [ast.Eq()], [ast.Constant(0)])
         taken = [self.assignment(best, ast.Name(current, ast.Load())), self.assignment(found, ast.Constant(1))]
         choice = placed(ast.If(is_first, taken, [self.assignment(best, call)]), self.comprehension)
-        before = [self.assignment(found, ast.Constant(0))]
-        before += [] if default is None else [self.assignment(best, default)]
-        return [*before, *self.loops([self.assignment(current, element), choice])], self.name(best)
+        made = [self.assignment(found, ast.Constant(0))]
+        made += [] if default is None else [self.assignment(best, default)]
+        made += self.loops([self.assignment(current, element), choice])
+        if default is None:
+            is_found = ast.Compare(ast.Name(found, ast.Load()), [ast.NotEq()], [ast.Constant(0)])
+            made.append(required(is_found, nothing, self.node))
+        return made, self.name(best)
 
-    def first(self) -> ast.expr | None:
-        """The first element of all, where it is seen in the source what that is."""
+    def first(self) -> tuple[ast.expr, ast.expr] | None:
+        """The first element of all, and whether there is one; None where that is not seen in the source."""
         generator = self.comprehension.generators[0]
         if len(self.comprehension.generators) > 1 or generator.ifs or not isinstance(generator.target, ast.Name):
             return None
         match generator.iter:
             case ast.Call(function, [*bounds]) if self.meaning(function) is builtins.range and len(bounds) < 3:
                 start: ast.expr = bounds[0] if len(bounds) == 2 else ast.Constant(0)
-            case ast.Name() | ast.Subscript() as array:
+                test = ast.Compare(copy.deepcopy(start), [ast.Lt()], [copy.deepcopy(bounds[-1])])
+            case ast.Name() | ast.Subscript() as array if self.meaning(ast.Name("len", ast.Load())) is builtins.len:
                 start = ast.Subscript(array, ast.Constant(0), ast.Load())
+                length = ast.Call(ast.Name("len", ast.Load()), [copy.deepcopy(array)], [])
+                test = ast.Compare(length, [ast.Gt()], [ast.Constant(0)])
             case _:
                 return None
-        return replaced(self.comprehension.elt, {generator.target.id: placed(start, generator.iter)})
+        value = replaced(self.comprehension.elt, {generator.target.id: placed(start, generator.iter)})
+        return value, placed(test, generator.iter)
 
     def truth(self, *, is_any: bool) -> tuple[list[ast.stmt], ast.expr]:
         """Return whether any element is true, or all are; the loop ends with the one that says so."""

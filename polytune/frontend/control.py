@@ -19,7 +19,6 @@ from polytune.frontend.expression import (
     Loop,
     While,
 )
-from polytune.frontend.expressions import condition, number
 from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
@@ -34,6 +33,7 @@ from polytune.frontend.frame import (
     assigned_names,
 )
 from polytune.frontend.iteration import counted, in_steps, over_subscripts, written_out
+from polytune.frontend.numbers import condition, number
 from polytune.frontend.opaque import branch_on_data, may_change_outcome, operations_of
 from polytune.frontend.parameters import with_products
 from polytune.frontend.program import Guard, Perform, RangeLoop

@@ -81,16 +81,16 @@ class _Desugarer:
                 before, source = self.hoisted(source)
                 return [
                     *before,
-                    _changed(node, iter=source, body=self.block(node.body), orelse=self.block(node.orelse)),
+                    changed(node, iter=source, body=self.block(node.body), orelse=self.block(node.orelse)),
                 ]
             case ast.With():
-                return [_changed(node, body=self.block(node.body))]
+                return [changed(node, body=self.block(node.body))]
             case ast.FunctionDef():
                 return [node]  # inlined, it comes here by itself
             case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Return() | ast.Expr() if node.value is not None:
                 read = {node.target.id} if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) else ()
                 before, value = self.hoisted(node.value, read)
-                return [node] if value is node.value else [*before, _changed(node, value=value)]
+                return [node] if value is node.value else [*before, changed(node, value=value)]
         return [node]
 
     def loop(self, node: ast.While) -> list[ast.stmt]:
@@ -98,7 +98,7 @@ class _Desugarer:
         before, test = self.hoisted(node.test)
         body, otherwise = self.block(node.body), self.block(node.orelse)
         if not before:
-            return [_changed(node, test=test, body=body, orelse=otherwise)]
+            return [changed(node, test=test, body=body, orelse=otherwise)]
         if otherwise and any(isinstance(jump, ast.Break) for jump in own_jumps(node.body)):
             return [node]
         ended = ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], [])
@@ -158,22 +158,22 @@ class _Hoister:
             case ast.BoolOp(_, [first, *later]):
                 operands = [self.expression(first, certain=certain)]
                 operands += [self.expression(operand, certain=False) for operand in later]
-                return _changed(node, values=operands)
+                return changed(node, values=operands)
             case ast.Compare(left, _, [second, *later]):
                 left, second = self.expression(left, certain=certain), self.expression(second, certain=certain)
                 others = [self.expression(each, certain=False) for each in later]
-                return _changed(node, left=left, comparators=[second, *others])
+                return changed(node, left=left, comparators=[second, *others])
             case ast.IfExp(test, then, otherwise):
                 test = self.expression(test, certain=certain)
                 sides = [self.expression(side, certain=False) for side in (then, otherwise)]
-                return _changed(node, test=test, body=sides[0], orelse=sides[1])
+                return changed(node, test=test, body=sides[0], orelse=sides[1])
         if isinstance(node, ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
             self.read |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
             return node
         if isinstance(node, ast.Call) and certain:
-            node = _changed(node, func=self.named(node.func), args=[self.named(each) for each in node.args])
+            node = changed(node, func=self.named(node.func), args=[self.named(each) for each in node.args])
         changes = {name: self.field(value, certain) for name, value in ast.iter_fields(node)}
-        return _changed(node, **changes)
+        return changed(node, **changes)
 
     def named(self, node: ast.expr) -> ast.expr:
         """Return what is called, or is an argument; a function without a name is defined before, and has one."""
@@ -191,7 +191,7 @@ class _Hoister:
         if isinstance(value, ast.expr):
             return self.expression(value, certain=certain)
         if isinstance(value, ast.keyword):
-            return _changed(value, value=self.expression(value.value, certain=certain))
+            return changed(value, value=self.expression(value.value, certain=certain))
         return value
 
 
@@ -202,8 +202,13 @@ def _named(name: str, function: ast.Lambda, place: ast.AST) -> ast.stmt:
     return ast.copy_location(made, place)
 
 
-def _changed(node: Changed, **changes: Any) -> Changed:
-    """The node with other fields; itself where they are what they were."""
+def changed(node: Changed, **changes: Any) -> Changed:
+    """A node with other fields; itself where they are what they were.
+
+    Args:
+        node: the node, which stays as it is.
+        changes: the fields by name.
+    """
     if all(getattr(node, name) is value for name, value in changes.items()):
         return node
     made = copy.copy(node)

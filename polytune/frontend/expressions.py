@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from polytune.frontend import bits, promotion
-from polytune.frontend.array_expressions.calling import results_of_call
 from polytune.frontend.array_expressions.creation import display
-from polytune.frontend.array_expressions.elementwise import as_array, computed
+from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.grids import grid_axes, is_grid, stacked
 from polytune.frontend.array_expressions.masks import either
-from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
-from polytune.frontend.array_expressions.reading import (
-    attribute,
-    is_shape,
-    mentions_arrays,
-    subscripted,
-)
+from polytune.frontend.array_expressions.operators import operation, unary
+from polytune.frontend.array_expressions.reading import attribute, is_shape, mentions_arrays, subscripted
 from polytune.frontend.array_expressions.reading import call as call_of_arrays
-from polytune.frontend.array_expressions.several import several_arrays
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.array_expressions.views import whole
 from polytune.frontend.comparisons import comparison
@@ -46,35 +36,23 @@ from polytune.frontend.frame import (
 from polytune.frontend.functions import ArityError, apply, is_known
 from polytune.frontend.literals import constant_value, read_text
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.numbers import condition, conjunction, number, read
 from polytune.frontend.objects import known_object
 from polytune.frontend.operators import combined, operator_symbol
 from polytune.frontend.outside_calls import ONE_OF_THESE, is_method, plain_arguments, refused_call
 from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import counted, refuse_expression
-from polytune.frontend.source import inlinable
 from polytune.frontend.subscripts import read_element
-
-_OF_SHAPES: tuple[tuple[Any, str], ...] = ((min, "min"), (max, "max"), (sum, "+"), (math.prod, "*"))
-"""Python's functions of the numbers in a tuple, which a shape is."""
-
-
-def read(frame: Frame, node: ast.expr) -> Value:
-    """The typed value of an expression that is a number.
-
-    Raises:
-        UnsupportedSourceError: it is outside the language, or an array.
-    """
-    value = computed(frame, node, evaluate(frame, node))
-    if isinstance(value, ArrayValue):
-        if not value.shape:
-            return value.at(())
-        raise frame.source.refusal(
-            node,
-            f"the array {frame.source.segment(node)!r} is used like a number",
-            f"it has {counted(value.ndim, 'dimension')}, and a number is wanted here",
-            f"access an element, with {counted(value.ndim, 'subscript')}, or assign to a whole array: A[:] = ...",
-        )
-    return value
+from polytune.frontend.tuples import (
+    computed_of_shape,
+    inlined_call,
+    item_of,
+    items_of,
+    items_of_meaning,
+    read_shape,
+    unstarred,
+    unstarred_call,
+)
 
 
 def evaluate(frame: Frame, node: ast.expr) -> Operand:
@@ -97,9 +75,9 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
         case ast.UnaryOp():
             return _unary(frame, node)
         case ast.Compare():
-            return comparison(frame, node, evaluate, number, _shape_or_tuple, _items)
+            return comparison(frame, node)
         case ast.BoolOp():
-            return _conjunction(frame, node)
+            return conjunction(frame, node)
         case ast.IfExp():
             return _choice(frame, node)
         case ast.Call():
@@ -129,60 +107,6 @@ def _choice(frame: Frame, node: ast.IfExp) -> Operand:
     return promotion.select(test, read(branch, node.body), read(branch, node.orelse), evaluated=True)
 
 
-def _conjunction(frame: Frame, node: ast.BoolOp) -> Value:
-    """The value of ``and`` and ``or``, one of the operands; what Python never comes to is not looked at."""
-    symbol = "and" if isinstance(node.op, ast.And) else "or"
-    operands: list[Value] = []
-    for operand in node.values:
-        inner = replace(frame, pure=True) if operands else frame
-        known = known_object(inner, operand)
-        value = read(inner, operand) if known is None else promotion.constant(bool(known.value))
-        if promotion.truth(value).constant == (symbol == "and"):
-            if operand is node.values[-1]:
-                operands.append(value)
-            continue  # the next one is the value
-        operands.append(value)
-        if promotion.truth(value).constant is not None:
-            break
-    chosen = operands[-1]
-    if all(each.dtype == "bool" for each in operands):
-        return promotion.logical(symbol, operands)
-    for each in reversed(operands[:-1]):
-        sides = (chosen, each) if symbol == "and" else (each, chosen)
-        chosen = promotion.select(promotion.truth(each), *map(promotion.number, sides))
-    return chosen
-
-
-def _conjunction_of_conditions(frame: Frame, node: ast.BoolOp) -> Value:
-    """Return whether ``and`` and ``or`` hold; what Python never comes to is not looked at."""
-    operands: list[Value] = []
-    for operand in node.values:
-        operands.append(condition(replace(frame, pure=True) if operands else frame, operand))
-        if operands[-1].constant == isinstance(node.op, ast.Or):
-            break
-    return promotion.logical("and" if isinstance(node.op, ast.And) else "or", operands)
-
-
-def number(frame: Frame, node: ast.expr) -> Value:
-    """The value of an expression, a bool made an integer."""
-    return promotion.number(read(frame, node))
-
-
-def condition(frame: Frame, node: ast.expr) -> Value:
-    """The value of an expression as a condition."""
-    known = known_object(frame, node)
-    if known is not None:
-        return promotion.constant(bool(known.value))
-    if isinstance(node, ast.BoolOp):
-        return _conjunction_of_conditions(frame, node)
-    value = computed(frame, node, evaluate(frame, node))
-    if isinstance(value, ArrayValue):
-        if value.shape:
-            raise ambiguous(frame, node)
-        value = value.at(())
-    return promotion.truth(value)
-
-
 def _refuse_lists(frame: Frame, node: ast.BinOp, left: Operand, right: Operand) -> None:
     """Refuse operators on lists, which are arrays beside arrays alone."""
     sides = (node.left, left), (node.right, right)
@@ -196,34 +120,25 @@ def _refuse_lists(frame: Frame, node: ast.BinOp, left: Operand, right: Operand) 
         )
 
 
-def unstarred(frame: Frame, nodes: Sequence[ast.expr]) -> list[ast.expr]:
-    """Expressions with what starred ones stand for in place of them, where the source shows that.
-
-    Args:
-        frame: where they stand.
-        nodes: the arguments of a call, or the elements of a tuple or list.
-    """
-    elements: list[ast.expr] = []
-    for each in nodes:
-        inner = each.value if isinstance(each, ast.Starred) else None
-        if isinstance(inner, ast.Tuple | ast.List):
-            elements += unstarred(frame, inner.elts)
-            continue
-        items = _items(frame, inner) if isinstance(inner, ast.Name | ast.Attribute | ast.Subscript) else None
-        if inner is None or items is None:
-            elements.append(each)
-            continue
-        for place in range(len(items)):
-            part = ast.Subscript(inner, ast.copy_location(ast.Constant(place), inner), ast.Load())
-            elements.append(ast.copy_location(part, inner))
-    return elements
-
-
-def _unstarred_call(frame: Frame, node: ast.Call) -> ast.Call:
-    """A call with what starred arguments stand for."""
-    if not any(isinstance(each, ast.Starred) for each in node.args):
-        return node
-    return ast.copy_location(ast.Call(node.func, unstarred(frame, node.args), node.keywords), node)
+def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
+    if isinstance(node.op, ast.Not) and isinstance(node.operand, ast.BoolOp):
+        return promotion.negation(condition(frame, node.operand))
+    known = known_object(frame, node.operand) if isinstance(node.op, ast.Not) else None
+    if known is not None:
+        return promotion.constant(not known.value)
+    operand = evaluate(frame, node.operand)
+    if not isinstance(operand, Value):
+        return unary(frame, node, operand)
+    match node.op:
+        case ast.USub():
+            return promotion.negate(promotion.number(operand))
+        case ast.UAdd():
+            return promotion.number(operand)
+        case ast.Not():
+            return promotion.negation(promotion.truth(operand))
+        case ast.Invert():
+            return bits.inverted(operand)
+    raise AssertionError(f"Python has no operator {node.op!r}")
 
 
 def _name(frame: Frame, node: ast.Name) -> Operand:
@@ -253,67 +168,6 @@ def _name(frame: Frame, node: ast.Name) -> Operand:
             raise AssertionError("lookup refuses it")
 
 
-def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
-    """The extents that ``A.shape``, a name bound to it, or a tuple stands for; None for anything else."""
-    if isinstance(node, ast.Name) and isinstance(frame.bindings.get(node.id), ShapeBinding):
-        binding = lookup(frame, node)
-        return binding.extents if isinstance(binding, ShapeBinding) else None
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        return _part_of_shape(frame, node, node.slice)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        sides = [_shape_or_tuple(frame, side) for side in (node.left, node.right)]
-        return None if sides[0] is None or sides[1] is None else (*sides[0], *sides[1])
-    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
-        is_shape_of = isinstance(node.func, ast.Attribute) and outside_object(frame, node.func) is np.shape
-        return read_shape(frame, _shape_of(node.args[0], node)) if is_shape_of else None
-    if isinstance(node, ast.Attribute) and node.attr == "shape" and _is_part(frame, node.value):
-        part = computed(frame, node, evaluate(frame, node.value))
-        return tuple(Value(extent, weak=True) for extent in part.shape) if isinstance(part, ArrayValue) else None
-    if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
-        binding = lookup(frame, node.value)
-        if isinstance(binding, ArrayBinding):
-            ndim = frame.kernel.arrays[binding.array].ndim
-            return tuple(frame.kernel.extents[binding.array, dimension] for dimension in range(ndim))
-        if isinstance(binding, ViewBinding):
-            return tuple(Value(extent, weak=True) for extent in binding.view.shape)
-        if isinstance(binding, SelectionBinding):
-            selected = computed(frame, node, binding.selection)
-            return tuple(Value(extent, weak=True) for extent in as_array(selected).shape)
-    return None
-
-
-def _shape_or_tuple(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
-    """The same, and the values of a tuple of numbers."""
-    shape = read_shape(frame, node)
-    if shape:
-        return shape
-    return tuple(number(frame, element) for element in node.elts) if isinstance(node, ast.Tuple) else None
-
-
-def _shape_of(node: ast.expr, place: ast.AST) -> ast.expr:
-    return ast.copy_location(ast.Attribute(node, "shape", ast.Load()), place)
-
-
-def _is_part(frame: Frame, node: ast.expr) -> bool:
-    """Return whether an expression is a part of an array in memory, as ``A[0]`` or ``A.T``."""
-    if isinstance(node, ast.Attribute):
-        return node.attr == "T" and (isinstance(node.value, ast.Name) or _is_part(frame, node.value))
-    return isinstance(node, ast.Subscript) and mentions_arrays(frame, node)
-
-
-def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[Value, ...] | None:
-    """Return what ``A.shape[:2]`` and its like stand for; None where no shape is sliced, or by what is not constant."""
-    whole = read_shape(frame, node.value)
-    if whole is None:
-        return None
-    places = part.lower, part.upper, part.step
-    bounds: list[Any] = [None if place is None else read(frame, place).constant for place in places]
-    given = zip(bounds, places, strict=True)
-    if bounds[2] == 0 or not all(place is None or isinstance(bound, int) for bound, place in given):
-        return None
-    return whole[slice(*bounds)]
-
-
 def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
     grid = outside_object(frame, node.value) if isinstance(node.value, ast.Attribute | ast.Name) else None
     if is_grid(grid):
@@ -323,7 +177,7 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
         return subscripted(frame, node, evaluate, _array(frame, node, returned))
     if returned is None and not is_shape(node.value) and mentions_arrays(frame, node):
         return subscripted(frame, node, evaluate)
-    items = _items(frame, node.value) if returned is None else _items_of(returned)
+    items = items_of(frame, node.value) if returned is None else items_of_meaning(returned)
     if items is None:
         return Value(read_element(frame, node, read))
     position = read(frame, node.slice).constant if not isinstance(node.slice, ast.Slice | ast.Tuple) else None
@@ -377,46 +231,6 @@ def _array(frame: Frame, node: ast.expr, binding: ArrayBinding | ViewBinding) ->
     return whole(frame, node, binding.array) if isinstance(binding, ArrayBinding) else binding.view
 
 
-def _items_of(meaning: Meaning) -> tuple[Meaning, ...] | None:
-    match meaning:
-        case TupleBinding(items):
-            return items
-        case ShapeBinding(extents):
-            return tuple(map(ValueBinding, extents))
-    return None
-
-
-def item_of(frame: Frame, node: ast.Subscript | ast.Attribute) -> Meaning | None:
-    """Return what a constant subscript of a tuple, or the name of a named tuple's item, selects; None for any other
-    reference."""
-    if isinstance(node, ast.Attribute):
-        owner = lookup(frame, node.value) if isinstance(node.value, ast.Name) else None
-        if isinstance(node.value, ast.Subscript | ast.Attribute):
-            owner = item_of(frame, node.value)
-        is_item = isinstance(owner, TupleBinding) and node.attr in owner.fields
-        return owner.items[owner.fields.index(node.attr)] if is_item else None  # type: ignore[union-attr]
-    items = _items(frame, node.value)
-    if not items or isinstance(node.slice, ast.Slice | ast.Tuple):
-        return None
-    position = read(frame, node.slice).constant
-    return items[position] if isinstance(position, int) and -len(items) <= position < len(items) else None
-
-
-def _items(frame: Frame, node: ast.expr) -> tuple[Meaning, ...] | None:
-    """The items of a tuple or shape that is subscripted; None for anything else."""
-    shape = read_shape(frame, node)
-    if shape is not None:
-        return tuple(map(ValueBinding, shape))
-    meaning: Meaning | None = None
-    if isinstance(node, ast.Name):
-        meaning = lookup(frame, node)
-    elif isinstance(node, ast.Subscript | ast.Attribute):
-        meaning = item_of(frame, node)
-    elif isinstance(node, ast.Call):
-        meaning = inlined_call(frame, node)
-    return meaning.items if isinstance(meaning, TupleBinding) else None
-
-
 def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
     item = item_of(frame, node)
     if item is not None:
@@ -437,34 +251,13 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
     return constant_value(frame, node, value)
 
 
-def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
-    if isinstance(node.op, ast.Not) and isinstance(node.operand, ast.BoolOp):
-        return promotion.negation(condition(frame, node.operand))
-    known = known_object(frame, node.operand) if isinstance(node.op, ast.Not) else None
-    if known is not None:
-        return promotion.constant(not known.value)
-    operand = evaluate(frame, node.operand)
-    if not isinstance(operand, Value):
-        return unary(frame, node, operand)
-    match node.op:
-        case ast.USub():
-            return promotion.negate(promotion.number(operand))
-        case ast.UAdd():
-            return promotion.number(operand)
-        case ast.Not():
-            return promotion.negation(promotion.truth(operand))
-        case ast.Invert():
-            return bits.inverted(operand)
-    raise AssertionError(f"Python has no operator {node.op!r}")
-
-
 def _call(frame: Frame, node: ast.Call) -> Operand:
-    node = _unstarred_call(frame, node)
+    node = unstarred_call(frame, node)
     name = frame.source.segment(node.func)
     function = None if is_method(frame, node.func) else outside_object(frame, node.func)
-    of_extents = _of_extents(frame, node, function) if len(node.args) == 1 else None
-    if of_extents is not None:
-        return of_extents
+    of_shape = computed_of_shape(frame, node, function)
+    if of_shape is not None:
+        return of_shape
     inlined = inlined_call(frame, node)
     if inlined is not None:
         if isinstance(inlined, ArrayBinding | ViewBinding):
@@ -494,59 +287,3 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
         return apply(function, [read(frame, argument) for argument in node.args])
     except ArityError as error:
         raise refused_call(frame, node, f"{name}(...) {error}", "pass as many as it takes") from None
-
-
-def _of_extents(frame: Frame, node: ast.Call, function: Any) -> Value | None:
-    """The length of a tuple or an array, and what is computed of a shape, as its product; None for any other call."""
-    (argument,) = node.args
-    if function is len:
-        return _length(frame, node, argument)
-    symbol = next((symbol for each, symbol in _OF_SHAPES if each is function), None)
-    shape = None if symbol is None or node.keywords else read_shape(frame, argument)
-    return reduce(partial(promotion.binary, symbol), shape) if symbol is not None and shape else None
-
-
-def _length(frame: Frame, node: ast.Call, argument: ast.expr) -> Value | None:
-    """The length of a tuple, or of an array along its first dimension; None of anything else."""
-    items = _items(frame, argument)
-    if items is not None:
-        return promotion.constant(len(items))
-    shape = read_shape(frame, ast.copy_location(ast.Attribute(argument, "shape", ast.Load()), node))
-    if shape is not None:
-        return shape[0]
-    if mentions_arrays(frame, argument):
-        array = computed(frame, node, evaluate(frame, argument))
-        if isinstance(array, ArrayValue) and array.ndim:
-            return Value(array.shape[0], weak=True)
-    return None
-
-
-def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meaning | None:
-    """Return what a call of a function of the user's gives, its body inlined; None for any other call.
-
-    Args:
-        frame: where it stands.
-        node: the call.
-        alone: whether its statement reads nothing else, so that the function may write arrays.
-
-    Raises:
-        UnsupportedSourceError: the function returns nothing, or cannot be inlined.
-    """
-    node = _unstarred_call(frame, node)
-    function = None if is_method(frame, node.func) else outside_object(frame, node.func)
-    several = results_of_call(frame, node, function, evaluate, read_shape)
-    if several is not None:
-        return several
-    inlined = inlinable(function)
-    if inlined is None:
-        return several_arrays(frame, node, function, evaluate, read_shape)
-    returned = frame.kernel.inline(frame, node, inlined, value_used=True, alone=alone)
-    if returned is None:
-        name = frame.source.segment(node.func)
-        raise frame.source.refusal(
-            node,
-            f"{name}(...) returns nothing and is used as a value",
-            "the function ends without a return",
-            f"call {name} in a line of its own, or let it return a number",
-        )
-    return returned

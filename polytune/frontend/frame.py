@@ -18,7 +18,7 @@ import islpy as isl
 
 from polytune.errors import Obstacle, SourceLocation
 from polytune.frontend.affine import AffineBuilder
-from polytune.frontend.array_expressions.values import ArrayValue, Selection
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
 from polytune.frontend.expression import Compare, Element, Expression, Iterator
 from polytune.frontend.expression import Counter as LoopCounter
 from polytune.frontend.program import ElementLocations, Node
@@ -36,6 +36,10 @@ class ReconsiderError(Exception):
     def __init__(self, name: str):
         super().__init__(name)
         self.name = name
+
+
+class RaisingFunctionError(Exception):
+    """A function that is called raises exceptions, which its callers have to pass on; the walk starts again."""
 
 
 class UnknownNameError(Exception):
@@ -147,11 +151,13 @@ class LoopRange:
 @dataclass
 class Knowledge:
     """The findings of earlier walks: the variables that need memory, the types of those, and the names that refused
-    statements assign."""
+    statements assign.  And which functions may write arrays, and which raise exceptions."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
     kinds: dict[str, ScalarKind] = field(default_factory=dict)
+    writing: dict[Any, bool] = field(default_factory=dict)
+    raising: set[Any] = field(default_factory=set)
 
 
 @dataclass
@@ -164,6 +170,7 @@ class Exits:
         slots: the scalars that an inlined function of several sites returns its numbers in.
         copies: how many sites are copies of one in a loop that is written out.
         errors: by number, the exception that is raised there.
+        passed_on: the sites where exceptions of functions that were called are passed on.
     """
 
     returned: str | None = None
@@ -171,6 +178,7 @@ class Exits:
     slots: list[str] = field(default_factory=list)
     copies: int = 0
     errors: dict[int, Result] = field(default_factory=dict)
+    passed_on: set[int] = field(default_factory=set)
 
 
 Place = tuple[str, int]
@@ -200,6 +208,7 @@ class KernelWalk:
         preconditions: what Python tests of the arguments, as text.
         constants: the constant arrays that stand for objects from outside, and these, by their identities.
         inline: inlines a call of another function of the user's and gives what it returns, see ``inline_call``.
+        evaluate: reads an expression, see ``expressions.evaluate``.
         strict: whether sums keep their source order.
         source_names: the names that the source itself has for parameters.
         owners: of arrays that the kernel makes, the name that has each, and the function that it is a name in.
@@ -218,6 +227,8 @@ class KernelWalk:
         counts: the variables that count the elements which calls of the library give.
         extracted: of what masks select under a name, the arrays that have been made of it, and after which nodes.
         states: the arrays that stand for states which calls of the library change, by what they are.
+        raised: the variable that says which exception a function that is called has raised; empty where none does.
+        exceptions: those, by their numbers from 1.
         obstacles: what is refused, as it is found.
         skipped: how many statements are left out, refused ones and those that need what these were to give.
     """
@@ -226,6 +237,7 @@ class KernelWalk:
     affine: AffineBuilder
     knowledge: Knowledge
     inline: Callable[..., Meaning | None]
+    evaluate: Callable[[Frame, ast.expr], Operand]
     arrays: dict[str, Array] = field(default_factory=dict)
     parameters: dict[str, Parameter] = field(default_factory=dict)
     extents: dict[tuple[str, int], Value] = field(default_factory=dict)
@@ -248,13 +260,15 @@ class KernelWalk:
     captured: dict[Expression, CapturedValue] = field(default_factory=dict)
     most: dict[Expression, Expression] = field(default_factory=dict)
     bounds: set[str] = field(default_factory=set)
-    cut_off: dict[tuple[Expression, int, Expression], Expression] = field(default_factory=dict)
+    cut_off: dict[tuple[Expression, int | Expression, Expression], Expression] = field(default_factory=dict)
     known: dict[Any, isl.Set] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     written_back: list[tuple[ast.AST, ArrayValue, ArrayValue]] = field(default_factory=list)
     counts: set[str] = field(default_factory=set)
     extracted: dict[tuple[str, str], tuple[list[Node], ArrayValue]] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
+    raised: str = ""
+    exceptions: list[Result] = field(default_factory=list)
     obstacles: list[Obstacle] = field(default_factory=list)
     skipped: int = 0
 

@@ -18,9 +18,10 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import computes_arrays
 from polytune.frontend.bindings import map_values, meaning_of
+from polytune.frontend.calls_first import GUARDED, RAISED, CalledFunctions, local_names, meaning_in, with_calls_first
 from polytune.frontend.constants import constant_array, tuple_of
 from polytune.frontend.desugaring import desugared, meaning_outside
-from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, walk
+from polytune.frontend.expression import Argument, Assign, Constant, Element, ParameterValue, walk
 from polytune.frontend.frame import (
     ArrayBinding,
     Exits,
@@ -36,7 +37,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.iteration import is_over_values
 from polytune.frontend.jumps import structured
 from polytune.frontend.opaque import performed
-from polytune.frontend.program import Node
+from polytune.frontend.program import Node, Perform
 from polytune.frontend.pure import evaluate, is_expression
 from polytune.frontend.returns import result_of_call
 from polytune.frontend.source import NestedFunction, Source, read_source
@@ -74,16 +75,28 @@ def inline_call(
     arguments = _match_arguments(frame, node, callee.name, signature)
     inner = _callee_frame(frame, callee)
     # What a nested function does not assign is what it means where the function is called.
-    local = _local_names(callee)
+    local = local_names(callee)
     outer = {name: each for name, each in frame.bindings.items() if is_nested and name not in local}
     meanings = {name: _argument(frame, argument) for name, argument in arguments.items()}
-    statements = desugared(callee.tree.body, meaning_outside(callee, {*local, *outer}), inner.fresh)
+    means = meaning_in({**outer, **meanings}, meaning_outside(callee, {*local, *outer}))
+    functions = CalledFunctions(kernel.knowledge.raising, kernel.knowledge.writing)
+    is_raising = functions.raises(function)
+    if is_raising and not getattr(node, GUARDED, False):
+        raise frame.source.refusal(
+            node,
+            f"{function.__name__}, which may raise an exception, is called in an expression that may not be evaluated",
+            "an exception ends the kernel, and after such a call there is no place where that could be seen",
+            f"call it in a line of its own: value = {function.__name__}(...)",
+        )
+    statements = desugared(callee.tree.body, means, inner.fresh)
+    statements = with_calls_first(statements, means, inner.fresh, functions)
     inner.assigned = assigned_names(statements)
     if (
         value_used
         and is_expression(statements)
         and not _returns_argument(callee, meanings)
         and not computes_arrays(statements, meanings)
+        and not functions.in_body(statements, means)
     ):
         inner.bindings = {**outer, **meanings}
         kernel.calls.append(function)
@@ -99,6 +112,8 @@ def inline_call(
             "where it must not be called otherwise, under an if",
         )
     inner.bindings |= outer
+    if kernel.raised:
+        inner.bindings[RAISED] = ScalarBinding(kernel.raised)
     for name, meaning in meanings.items():
         inner.bindings[name] = _bind_argument(frame, inner, node, name, meaning)
     first, before = len(frame.nodes), set(kernel.arrays)
@@ -110,12 +125,31 @@ def inline_call(
     kernel.calls.pop()
     if kernel.skipped > skipped:
         raise UnknownNameError(callee.name)
+    if is_raising:
+        _begin_with_zeros(frame, node, inner.exits.slots, first)
     if not value_used:
         return None
     returned = result_of_call(inner, frame, node)
     if returned is not None and not alone:
         _refuse_writes(frame, node, callee.name, frame.nodes[first:], before)
     return returned
+
+
+def _begin_with_zeros(frame: Frame, node: ast.Call, scalars: Sequence[str], position: int) -> None:
+    """Give the results of a function a value where it raises an exception instead of returning.
+
+    Args:
+        frame: where the call stands.
+        node: the call.
+        scalars: those that the results are in.
+        position: where in the program the function begins.
+    """
+    for scalar in scalars:
+        target = frame.kernel.scalar(scalar).expression
+        assert isinstance(target, Element)
+        operation = Assign(target, promotion.convert(promotion.constant(0), target.dtype))
+        made = Perform((operation,), frame.source.location(node), frame.source.segment(node))
+        frame.nodes.insert(position, made)
 
 
 def _returns_argument(callee: Source, meanings: dict[str, Meaning]) -> bool:
@@ -136,11 +170,6 @@ def _callee_frame(frame: Frame, callee: Source) -> Frame:
         carried=frozenset(),
         is_kernel=False,
     )
-
-
-def _local_names(callee: Source) -> set[str]:
-    arguments = {argument.arg for argument in ast.walk(callee.tree.args) if isinstance(argument, ast.arg)}
-    return arguments | set(assigned_names(callee.tree.body))
 
 
 def _match_arguments(
@@ -208,7 +237,7 @@ def _refuse_writes(frame: Frame, node: ast.Call, name: str, nodes: Sequence[Node
             node,
             f"{name} writes to {', '.join(sorted(written))} and is used for its value",
             "an expression must not change what the rest of its statement reads",
-            "let the function either write arrays or return a number",
+            f"call it in a line of its own, value = {name}(...), and what is to be read before in lines before it",
         )
 
 

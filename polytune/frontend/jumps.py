@@ -16,6 +16,7 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from polytune.frontend.comprehensions import is_required
 from polytune.frontend.source import nodes_inside
 from polytune.records import dataclass
 
@@ -46,7 +47,7 @@ def structured(body: Sequence[ast.stmt], fresh: Fresh, is_over_values: Callable[
         fresh: gives a name that the function does not have, like the one given.
         is_over_values: whether what a loop goes over are values that are seen in the source, so that it is written out.
     """
-    body = [_Raising().visit(copy.deepcopy(each)) if _jumps([each], _RAISING) else each for each in body]
+    body = [_Raising().visit(copy.deepcopy(each)) if _raises(each) else each for each in body]
     returns = _jumps(body, ast.Return)
     jumps = (ast.Break, ast.Continue)
     has_else = any(isinstance(node, ast.For | ast.While) and node.orelse for node in nodes_inside(body))
@@ -224,7 +225,8 @@ def _ends_early(node: ast.For | ast.While) -> bool:
     return own or bool(_jumps(node.body, ast.Return))
 
 
-_RAISING = (ast.Raise, ast.Assert)
+def _raises(statement: ast.stmt) -> bool:
+    return any(not is_required(each) for each in _jumps([statement], (ast.Raise, ast.Assert)))
 
 
 class _Raising(ast.NodeTransformer):
@@ -238,7 +240,9 @@ class _Raising(ast.NodeTransformer):
         made.raised = node  # type: ignore[attr-defined]
         return made
 
-    def visit_Assert(self, node: ast.Assert) -> ast.If:
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        if is_required(node):
+            return node
         arguments = [] if node.msg is None else [node.msg]
         error = ast.Call(ast.Name("AssertionError", ast.Load()), arguments, [])
         raised = self.visit_Raise(_placed(ast.Raise(error), node))

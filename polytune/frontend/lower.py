@@ -12,9 +12,20 @@ from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend import bits, complex_numbers
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.array_expressions.reshaping import write_back
+from polytune.frontend.calls_first import RAISED, CalledFunctions, meaning_in, with_calls_first
 from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Cast, Constant
-from polytune.frontend.frame import Exits, Frame, KernelWalk, Knowledge, ReconsiderError, assigned_names
+from polytune.frontend.expressions import evaluate
+from polytune.frontend.frame import (
+    Exits,
+    Frame,
+    KernelWalk,
+    Knowledge,
+    RaisingFunctionError,
+    ReconsiderError,
+    ScalarBinding,
+    assigned_names,
+)
 from polytune.frontend.inline import inline_call
 from polytune.frontend.iteration import is_over_values
 from polytune.frontend.jumps import structured
@@ -23,11 +34,12 @@ from polytune.frontend.opaque import performed
 from polytune.frontend.parameters import declare_arguments
 from polytune.frontend.preconditions import preconditions, structure_lines, without_tests
 from polytune.frontend.program import Node
-from polytune.frontend.promotion import ScalarKind, impossible_power, join, unconvertible
+from polytune.frontend.promotion import ScalarKind, constant, impossible_power, join, unconvertible
 from polytune.frontend.returns import result_of_kernel
 from polytune.frontend.scop import Array, ArrayRole
 from polytune.frontend.source import Source
 from polytune.frontend.statements import lower_block
+from polytune.frontend.stored_scalars import store_scalar
 from polytune.records import dataclass
 from polytune.signature import ScalarType, Signature
 
@@ -65,9 +77,12 @@ def lower(
     while True:
         affine.forget_counters()
         unknown = set(knowledge.unknown)
-        kernel = KernelWalk(signature, affine, knowledge, inline_call, strict=strict)
+        kernel = KernelWalk(signature, affine, knowledge, inline_call, evaluate, strict=strict)
         try:
             nodes = _walk(kernel, source, refused or {})
+        except RaisingFunctionError:
+            obstacles = kernel.obstacles or obstacles
+            continue
         except ReconsiderError as found:
             assert found.name not in knowledge.in_memory
             knowledge.in_memory.add(found.name)
@@ -97,7 +112,14 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     kernel.preconditions = (*structure_lines(source, kernel.signature, tests.lines), *tests.lines)
     frame = Frame(kernel, source, bindings, [], assigned_names(tests.body))
     meaning = meaning_outside(source, {*frame.assigned, *bindings})
+    meaning = meaning_in(bindings, meaning)
     statements = desugared(tests.body, meaning, kernel.fresh)
+    functions = CalledFunctions(kernel.knowledge.raising, kernel.knowledge.writing)
+    statements = with_calls_first(statements, meaning, kernel.fresh, functions)
+    if kernel.knowledge.raising:
+        kernel.raised = kernel.fresh("raised")
+        store_scalar(frame, tests.body[0], kernel.raised, constant(0))
+        bindings[RAISED] = ScalarBinding(kernel.raised)
     frame.assigned = assigned_names(statements)
     body = structured(statements, kernel.fresh, partial(is_over_values, frame))
     frame.assigned, frame.exits = assigned_names(body.statements), Exits(body.returned)

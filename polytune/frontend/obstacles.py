@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from polytune.errors import Obstacle, UnsupportedSourceError
 from polytune.frontend.expression import Compare, Constant, ParameterValue
-from polytune.frontend.expressions import evaluate, inlined_call
+from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -31,6 +31,7 @@ from polytune.frontend.outside_calls import unknown_call
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import Parameter
 from polytune.frontend.source import nodes_inside
+from polytune.frontend.tuples import inlined_call
 
 LowerOne = Callable[[Frame, ast.stmt], None]
 

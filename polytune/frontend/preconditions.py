@@ -76,13 +76,16 @@ def without_tests(source: Source) -> Preconditions:
     return Preconditions((), tuple(each for each in body if each not in tests or not _is_test(each)))
 
 
-def error_text(source: Source, node: ast.Raise, known: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+def error_text(
+    source: Source, node: ast.Raise, known: Mapping[str, Any], *, is_kernel: bool = True
+) -> tuple[str, tuple[str, ...]]:
     """The text of an expression that makes the exception of a ``raise``, and of what gives its names a meaning.
 
     Args:
-        source: the kernel.
+        source: the kernel, or a function that it calls.
         node: the statement.
-        known: variables of the kernel whose value is seen in the source.
+        known: variables of it whose value is seen in the source.
+        is_kernel: whether it is the kernel itself, whose arguments are known when the exception is made.
 
     Raises:
         UnsupportedSourceError: the exception is made of what is not known when the kernel has run.
@@ -96,12 +99,14 @@ def error_text(source: Source, node: ast.Raise, known: Mapping[str, Any]) -> tup
         )
     writer = _Writer(source)
     assigned = {name for statement in source.tree.body for name in _names(statement, ast.Store)}
+    if not is_kernel:
+        assigned |= writer.arguments
     made = copy.deepcopy(node.exc)
     for name in (each for each in ast.walk(made) if isinstance(each, ast.Name)):
         if name.id in assigned and name.id not in known:
             raise source.refusal(
                 node,
-                f"an exception is made of {name.id!r}, a variable of the kernel",
+                f"an exception is made of {name.id!r}, a variable of {'the kernel' if is_kernel else source.name}",
                 "exceptions are made when the kernel has run, of its arguments and of constants",
                 "leave it out of the exception's text",
             )

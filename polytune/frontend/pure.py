@@ -6,9 +6,9 @@ import ast
 from collections.abc import Sequence
 
 from polytune.frontend import promotion
-from polytune.frontend.expressions import condition, number
 from polytune.frontend.frame import Frame, ObjectBinding, ValueBinding, assigned_names
 from polytune.frontend.names import outside_object
+from polytune.frontend.numbers import condition, number
 from polytune.frontend.objects import known_object
 from polytune.frontend.operators import combined, operator_symbol
 from polytune.frontend.promotion import Value

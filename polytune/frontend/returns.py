@@ -10,20 +10,22 @@ from polytune.frontend.array_expressions.calling import array_meaning, array_of_
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.bindings import map_arrays, map_values, meaning_of
+from polytune.frontend.calls_first import PASSED_ON, definition_of
 from polytune.frontend.expression import Counter, Element, Expression, Iterator, walk
-from polytune.frontend.expressions import read
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
     KernelWalk,
     Meaning,
     ObjectBinding,
+    RaisingFunctionError,
     SelectionBinding,
     ShapeBinding,
     TupleBinding,
     ValueBinding,
     ViewBinding,
 )
+from polytune.frontend.numbers import read
 from polytune.frontend.preconditions import error_text, structure_lines
 from polytune.frontend.promotion import Value, compare, constant, number
 from polytune.frontend.results import (
@@ -48,8 +50,14 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
     """
     exits, site = frame.exits, getattr(node, "site", 1)
     raised = getattr(node, "raised", None)
-    if raised is not None:
+    if raised is PASSED_ON:
+        exits.passed_on.add(site)
+        return
+    if raised is not None and frame.is_kernel:
         exits.errors[site] = _error(frame, raised)
+        return
+    if raised is not None:
+        _raise_in_function(frame, node, raised)
         return
     if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
         exits.sites[site] = None
@@ -76,7 +84,7 @@ def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
         region is None
         or not any(isinstance(part, Element) for part in sizes)
         or dimensions != list(range(view.ndim))
-        or any(axis.stride < 1 for axis in region.axes)
+        or any(not isinstance(axis.stride, int) or axis.stride < 1 for axis in region.axes)
     ):
         return array_of_its_own(frame, node, view)
 
@@ -100,22 +108,37 @@ def _with_arrays(frame: Frame, node: ast.expr, meaning: Meaning) -> Meaning:
 
 
 def _error(frame: Frame, node: ast.Raise) -> ReturnedError:
-    """The exception of a ``raise`` in the middle of a kernel."""
-    if not frame.is_kernel:
-        raise frame.source.refusal(
-            node,
-            "an exception in a function that the kernel calls",
-            "it would have to end the kernel, wherever the function is called",
-            "return a number that says what is wrong, and raise the exception in the kernel; or raise it at the top of "
-            "the kernel, before anything but assignments of variables",
-        )
+    """The exception of a ``raise`` in the middle of a kernel, or of a function that it calls."""
     known = {
         name: each.value
         for name, each in frame.bindings.items()
         if isinstance(each, ObjectBinding) and isinstance(each.value, str)
     }
-    text, imports = error_text(frame.source, node, known)
-    return ReturnedError(text, (*imports, *structure_lines(frame.source, frame.kernel.signature, [text])))
+    if not frame.is_kernel:
+        values = (
+            (name, each.value.constant) for name, each in frame.bindings.items() if isinstance(each, ValueBinding)
+        )
+        known |= {name: value for name, value in values if value is not None}
+    text, imports = error_text(frame.source, node, known, is_kernel=frame.is_kernel)
+    structures = structure_lines(frame.source, frame.kernel.signature, [text]) if frame.is_kernel else ()
+    return ReturnedError(text, (*imports, *structures))
+
+
+def _raise_in_function(frame: Frame, node: ast.Return, raised: ast.Raise) -> None:
+    """Note which exception a function raises that the kernel calls: its callers return where they see that.
+
+    Raises:
+        RaisingFunctionError: it was not known that they have to.
+    """
+    kernel = frame.kernel
+    callers = {definition_of(function) for function in kernel.calls[1:]}
+    if not callers <= kernel.knowledge.raising:
+        kernel.knowledge.raising |= callers
+        raise RaisingFunctionError
+    error = _error(frame, raised)
+    if error not in kernel.exceptions:
+        kernel.exceptions.append(error)
+    store_scalar(frame, node, kernel.raised, constant(kernel.exceptions.index(error) + 1))
 
 
 def _refuse_objects(frame: Frame, node: ast.Return, meaning: Meaning) -> None:
@@ -234,9 +257,10 @@ def _kind(meaning: Meaning | None) -> object:
 def result_of_kernel(frame: Frame) -> Result | None:
     """The kernel's result, when all of it has been walked; arrays that it returns are made results."""
     exits = frame.exits
-    if all(meaning is None for meaning in exits.sites.values()) and not exits.errors:
+    if all(meaning is None for meaning in exits.sites.values()) and not exits.errors and not exits.passed_on:
         return None
     results = {site: _result(frame, meaning) for site, meaning in exits.sites.items()} | exits.errors
+    results |= dict.fromkeys(exits.passed_on, _passed_on(frame))
     if exits.returned is None:
         return results[1]
     at = read(frame, ast.copy_location(ast.Name(exits.returned, ast.Load()), frame.source.tree.body[-1]))
@@ -249,6 +273,16 @@ def result_of_kernel(frame: Frame) -> Result | None:
             chosen = ReturnedChoice(same.expression, result, chosen)
         elif same.constant:
             chosen = result
+    return chosen
+
+
+def _passed_on(frame: Frame) -> Result:
+    """The exception that a function has raised which the kernel calls."""
+    number_of_it = frame.kernel.scalar(frame.kernel.raised) if frame.kernel.raised else constant(0)
+    chosen: Result = ReturnedNothing()
+    for place, error in enumerate(frame.kernel.exceptions, 1):
+        same = compare("==", number_of_it, constant(place))
+        chosen = error if isinstance(chosen, ReturnedNothing) else ReturnedChoice(same.expression, error, chosen)
     return chosen
 
 
@@ -279,4 +313,5 @@ def _hand_out(kernel: KernelWalk, name: str) -> None:
 
 def _axis(view: ArrayValue, axis: Axis) -> ReturnedAxis:
     size = None if axis.dimension is None else view.shape[axis.dimension]
+    assert isinstance(axis.stride, int)
     return ReturnedAxis(axis.offset, size, axis.stride)

@@ -7,20 +7,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polytune.frontend import control
+from polytune.frontend import control, promotion
 from polytune.frontend.array_expressions.calling import as_statements, evaluate_statement
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.library_random import random_statement
 from polytune.frontend.array_expressions.reading import mentions_arrays
+from polytune.frontend.array_expressions.sizes import require
 from polytune.frontend.assignments import assign_augmented, assign_targets
+from polytune.frontend.comprehensions import is_required
 from polytune.frontend.expression import Break, Continue, Element, walk
-from polytune.frontend.expressions import evaluate, number
+from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import Frame, ObjectBinding, TupleBinding, Unknown
 from polytune.frontend.items import with_items_named
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.numbers import number, read
 from polytune.frontend.obstacles import read_on
 from polytune.frontend.outside_calls import is_method, plain_arguments
 from polytune.frontend.program import Perform
+from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import refuse_statement
 from polytune.frontend.returns import lower_return
 from polytune.frontend.source import NestedFunction, inlinable, nodes_inside
@@ -59,6 +63,8 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
             frame.bindings[node.name] = ObjectBinding(NestedFunction(frame.source, node))
         case ast.Return():
             lower_return(frame, node)
+        case ast.Assert(test, ast.Constant(str(what))) if is_required(node):
+            _require(frame, node, promotion.truth(read(frame, test)), what)
         case ast.Pass() | ast.Expr(ast.Constant()):
             pass
         case ast.Delete(targets) if all(isinstance(target, ast.Name) for target in targets):
@@ -76,6 +82,22 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
                 store_scalar(frame, node, frame.kernel.fresh("unused"), unused)
         case _:
             raise refuse_statement(frame.source, node)
+
+
+def _require(frame: Frame, node: ast.Assert, condition: Value, what: str) -> None:
+    """Go on only where a condition holds.
+
+    Args:
+        frame: where it stands.
+        node: the statement.
+        condition: a comparison of integers.
+        what: what is wrong where it does not hold.
+    """
+    if any(isinstance(part, Element) and part.subscripts for part in walk(condition.expression)):
+        kept = store_scalar(frame, node, frame.kernel.fresh("holds"), promotion.number(condition))
+        condition = promotion.compare("!=", kept, promotion.constant(0))
+    remedy = "test that there are some before, or say what is meant where there are none: default=0"
+    require(frame, node, condition.expression, what, (), remedy, late=True)
 
 
 def _chooses_array(frame: Frame, then: ast.expr, otherwise: ast.expr) -> bool:

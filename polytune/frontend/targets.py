@@ -13,7 +13,7 @@ from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.bindings import map_values
 from polytune.frontend.expression import Assign, Constant, Element, Logical, walk
-from polytune.frontend.expressions import evaluate, read
+from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -26,6 +26,7 @@ from polytune.frontend.frame import (
     ValueBinding,
     ViewBinding,
 )
+from polytune.frontend.numbers import read
 from polytune.frontend.parameters import derive
 from polytune.frontend.program import Guard, Perform
 from polytune.frontend.promotion import Value, convert

@@ -15,13 +15,7 @@ from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.array_expressions.views import whole
 from polytune.frontend.bindings import items_of, map_values, meaning_of
 from polytune.frontend.expression import Element, walk
-from polytune.frontend.expressions import (
-    evaluate,
-    inlined_call,
-    item_of,
-    number,
-    unstarred,
-)
+from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -31,9 +25,11 @@ from polytune.frontend.frame import (
     ViewBinding,
 )
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.numbers import number
 from polytune.frontend.promotion import Value
 from polytune.frontend.stored_scalars import keep
 from polytune.frontend.targets import assign_arrays, assign_number, bind_name, is_read
+from polytune.frontend.tuples import inlined_call, item_of, unstarred
 
 
 def assign_tuple(

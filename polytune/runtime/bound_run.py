@@ -1,20 +1,18 @@
-"""A run that can be made again and again: its function, and its context as bytes."""
+"""A run that can be made again and again: its function, its context and its local arrays."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from polytune.runtime.context_memory import ContextMemory, Contexts
+from polytune.runtime.argument_layout import write_address
+from polytune.runtime.context_memory import ContextMemory
 from polytune.runtime.helpers import run_team
 from polytune.runtime.local_arrays import result_array
 
 __all__ = ["BoundRun"]
-
-_ADDRESS = struct.Struct("=q")
 
 
 class BoundRun:
@@ -23,8 +21,7 @@ class BoundRun:
     What it returns is memory of the caller's, and is made anew for each time.
 
     Args:
-        contexts: where contexts are from.
-        content: what the context holds before the run.
+        context: its own, filled.
         function: the version, for a team the address of its C entry.
         workers: how many may work; 0 for a version without a team.
         scratch: the memory for local arrays, for scalars, which begin as they are now, and for what is returned.
@@ -32,25 +29,28 @@ class BoundRun:
         zeroed: which of the arrays begin with zeros, by their places.
         check: raises what is wrong with the elements of arguments; None where nothing has to be tested each time.
         value: of the arguments and of the memory, what the kernel returns; None where it returns nothing.
+
+    Attributes:
+        address: of the context.
+        check: the argument.
     """
 
     __slots__ = (
         "_cleared",
-        "_content",
-        "_contexts",
+        "_context",
         "_function",
         "_made",
         "_scalars",
         "_scratch",
         "_value",
         "_workers",
+        "address",
         "check",
     )
 
     def __init__(
         self,
-        contexts: Contexts,
-        content: bytes,
+        context: ContextMemory,
         function: Any,
         workers: int,
         scratch: Sequence[np.ndarray],
@@ -60,7 +60,7 @@ class BoundRun:
         check: Callable[[Sequence[Any]], None] | None,
         value: Callable[[Sequence[Any], Sequence[np.ndarray]], Any] | None,
     ):
-        self._contexts, self._content, self._function, self._workers = contexts, content, function, workers
+        self._context, self._function, self._workers = context, function, workers
         made = {place: (offset, scratch[place].shape, scratch[place].dtype) for place, offset in returned}
         self._made = [(place, *each, place in zeroed) for place, each in made.items()]
         # Of what is returned nothing is kept: it would be memory that the caller has given up.
@@ -70,31 +70,41 @@ class BoundRun:
         self._cleared = [array for place, array in kept if place in zeroed and array.shape != (1,)]
         self._value = value
         self.check = check
+        self.address = context.address
+        # A helper that is left behind may still be at work in what nobody else has then.
+        context.owner = context.owner, self._scratch
 
     @property
     def kept_bytes(self) -> int:
         """Return how much memory it has for local arrays."""
         return sum(array.nbytes for array in self._scratch if array is not None)
 
-    def context(self) -> ContextMemory:
-        """The context of this thread, filled."""
+    @property
+    def memory(self) -> memoryview:
+        """Return the bytes of its context."""
+        return self._context.memory
+
+    @property
+    def is_left(self) -> bool:
+        """Return whether a helper may still be at work in it, so that it must not be made again."""
+        return self._context.is_left
+
+    def begin(self) -> None:
+        """Have the local arrays as they are before a run."""
         for memory, first in self._scalars:
             memory[:] = first
         for array in self._cleared:
             array.fill(0)
-        context = self._contexts.memory()
-        context.memory[:] = self._content
         for place, offset, shape, dtype, is_zeroed in self._made:
             array = self._scratch[place] = result_array(shape, dtype, zeroed=is_zeroed)
-            _ADDRESS.pack_into(context.memory, offset, array.__array_interface__["data"][0])
-        return context
+            write_address(array, self.address + offset)
 
-    def run(self, context: ContextMemory) -> None:
+    def run(self) -> None:
         """Run it once."""
         if self._workers:
-            run_team(self._function, context, self._workers)
+            run_team(self._function, self._context, self._workers)
         else:
-            self._function(context.address)
+            self._function(self._context.address)
 
     def result(self, arguments: Sequence[Any]) -> Any:
         """Return what the kernel returns, after a run.

@@ -13,9 +13,9 @@ import numpy as np
 
 from polytune.errors import ArgumentError
 from polytune.runtime.context import STATE_LENGTH, array_words
-from polytune.signature import ArrayType, parse_type
+from polytune.signature import ArrayType, ScalarType, parse_type
 
-__all__ = ["ContextMemory", "Contexts"]
+__all__ = ["ContextMemory", "Contexts", "scalar_format"]
 
 
 class ContextMemory:
@@ -92,6 +92,12 @@ class Contexts:
             raise
         return context
 
+    def copied(self, context: ContextMemory) -> ContextMemory:
+        """A context like one of these, that is no thread's."""
+        own = ContextMemory(self._layout.size, self._words_of)
+        own.memory[:] = context.memory
+        return own
+
     def memory(self) -> ContextMemory:
         """The context of this thread, with what the last call has left in it."""
         context = getattr(self._local, "context", None)
@@ -122,6 +128,10 @@ def _format(module: ModuleType, more: int) -> str:
     integers more than the parameters."""
     arrays = [kind for kind in map(parse_type, module.MEMORY) if isinstance(kind, ArrayType)]
     kinds = [module.SIGNATURE[name] for name in module.SCALARS]
-    formats = {"b": "q", "i": "q", "u": "Q", "f": "d"}
-    scalars = "".join(formats[np.dtype(kind.dtype).kind] for kind in kinds)
+    scalars = "".join(map(scalar_format, kinds))
     return f"={8 * STATE_LENGTH}x{sum(map(array_words, arrays))}q{scalars}{len(module.PARAMETERS) + more}q"
+
+
+def scalar_format(kind: ScalarType) -> str:
+    """Return how ``struct`` writes a number of a type into a context."""
+    return {"b": "q", "i": "q", "u": "Q", "f": "d"}[np.dtype(kind.dtype).kind]

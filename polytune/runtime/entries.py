@@ -66,7 +66,7 @@ def is_kept(function: Any) -> bool:
     return is_at_hand(function) or is_on_disk(function)
 
 
-def caller(address: int, words: int, *, returns: bool = False) -> Callable[..., Any]:
+def caller(address: int, words: int, *, returns: bool = False, is_short: bool = False) -> Callable[..., Any]:
     """A function of Python that calls an entry, and returns the int64 that it returns, if any; other threads run
     meanwhile.
 
@@ -74,9 +74,11 @@ def caller(address: int, words: int, *, returns: bool = False) -> Callable[..., 
         address: of machine code that follows the C calling convention.
         words: how many int64 it takes.
         returns: whether it returns an int64.
+        is_short: whether other threads wait: the call takes less time than to let them run.
     """
     result = ctypes.c_int64 if returns else None
-    return ctypes.CFUNCTYPE(result, *[ctypes.c_int64] * words)(address)
+    function_type = ctypes.PYFUNCTYPE if is_short else ctypes.CFUNCTYPE
+    return function_type(result, *[ctypes.c_int64] * words)(address)
 
 
 class Entry:
@@ -86,12 +88,13 @@ class Entry:
         function: what ``numba.njit`` made of a function of integers.
         words: how many int64 it takes.
         returns: whether it returns one.
+        is_short: whether other threads wait until it returns.
     """
 
-    __slots__ = ("_call", "_function", "_returns", "_words")
+    __slots__ = ("_call", "_function", "_is_short", "_returns", "_words")
 
-    def __init__(self, function: Any, words: int, *, returns: bool = False):
-        self._function, self._words, self._returns = function, words, returns
+    def __init__(self, function: Any, words: int, *, returns: bool = False, is_short: bool = False):
+        self._function, self._words, self._returns, self._is_short = function, words, returns, is_short
         self._call: Callable[..., Any] | None = None
 
     def ready(self) -> Callable[..., Any]:
@@ -101,7 +104,8 @@ class Entry:
             CompilationError: Numba cannot compile it.
         """
         if self._call is None:
-            self._call = caller(entry_of(self._function, self._words), self._words, returns=self._returns)
+            address = entry_of(self._function, self._words)
+            self._call = caller(address, self._words, returns=self._returns, is_short=self._is_short)
         return self._call
 
     def __call__(self, *arguments: int) -> Any:

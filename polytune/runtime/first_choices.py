@@ -10,6 +10,7 @@ from typing import Any
 from polytune.errors import CompilationError
 from polytune.runtime.compiled_functions import CompiledFunctions
 from polytune.runtime.devices.device import Device
+from polytune.runtime.partitioned.description import Partitioned
 from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.runtime.prediction import Prediction
@@ -17,7 +18,7 @@ from polytune.runtime.threads import current_threads
 from polytune.runtime.version import Version
 from polytune.tuner import Configuration, Space
 
-__all__ = ["FirstChoices"]
+__all__ = ["FirstChoices", "shared_starts"]
 
 _GREATEST_RISK = 100.0
 _FIRST_RATIOS = (0.5, 0.8, 0.2)
@@ -31,6 +32,24 @@ _TYPICAL_SIZE = 8  # of loops of which no parameter says how many iterations the
 
 _USUAL_SIZES = (16, 256, 4096)  # of calls, where nobody knows them
 _MOST_SIZES = 256  # of which it is remembered what is promising for them
+
+
+def shared_starts(space: Space, partitioned: Partitioned, devices: Sequence[Device]) -> list[Configuration]:
+    """The configurations of the version that is shared to begin with: each device alone, and some ratios.
+
+    Args:
+        space: every choice there is.
+        partitioned: the version.
+        devices: those in the space.
+    """
+    found = [space.configuration(version=PARTITIONED, split=0, platform_0=device.identity) for device in devices]
+    if partitioned.splits:
+        found += [
+            space.configuration(version=PARTITIONED, split=1, ratio_0=ratio, platform_0=CPU, platform_1=device.identity)
+            for device in devices
+            for ratio in _FIRST_RATIOS
+        ]
+    return found
 
 
 class FirstChoices:
@@ -62,18 +81,8 @@ class FirstChoices:
         that is several times slower than the processor no search would come to what both can do together.
         """
         found = [self._space.configuration(version=name, **each.sizes) for name, each in self._versions.items()]
-        found += [
-            self._space.configuration(version=PARTITIONED, split=0, platform_0=device.identity)
-            for device in self._devices
-        ]
-        if self._devices and self._module.PARTITIONED.splits:
-            found += [
-                self._space.configuration(
-                    version=PARTITIONED, split=1, ratio_0=ratio, platform_0=CPU, platform_1=device.identity
-                )
-                for device in self._devices
-                for ratio in _FIRST_RATIOS
-            ]
+        if self._devices:
+            found += shared_starts(self._space, self._module.PARTITIONED, self._devices)
         return tuple(found)
 
     def promising(self, parameters: Sequence[int]) -> tuple[Configuration, ...]:

@@ -15,7 +15,7 @@ from polytune.errors import ArgumentError, CompilationError, DeviceError, Source
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.bound_run import BoundRun
 from polytune.runtime.compiled_functions import CompiledFunctions
-from polytune.runtime.context_memory import Contexts
+from polytune.runtime.context_memory import Contexts, scalar_format
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.first_choices import FirstChoices
@@ -284,8 +284,7 @@ class GeneratedKernel:
         returns = self._result is not None or self._verify is not None
         is_tested = bool(module.INDEXES) or self._require is not None
         return BoundRun(
-            self._contexts,
-            bytes(filled.memory),
+            self._contexts.copied(filled),
             self.functions.callable_of(version),
             workers,
             scratch,
@@ -317,6 +316,25 @@ class GeneratedKernel:
         return self._array_positions
 
     @functools.cached_property
+    def array_offsets(self) -> Mapping[int, int]:
+        """Return where the addresses of arguments are in a context, in bytes, by their positions."""
+        return dict(zip(self._array_positions, self._contexts.addresses, strict=False))
+
+    @functools.cached_property
+    def written_positions(self) -> frozenset[int]:
+        """The arguments that are written."""
+        return frozenset(map(self.module.ARGUMENTS.index, self.module.WRITTEN))
+
+    def check_addresses(self, values: Sequence[Any]) -> None:
+        """Check of arguments, whose types, shapes and strides have been checked, where they lie.
+
+        Raises:
+            ArgumentError: an array overlaps with a written one.
+        """
+        arrays = dict(zip(self.module.ARRAYS, [values[k] for k in self._array_positions], strict=True))
+        check_overlap(arrays, self.module.WRITTEN)
+
+    @functools.cached_property
     def checked_positions(self) -> frozenset[int]:
         """The arguments, but for arrays, whose values the checks of a call look at, or from which sizes follow and what
         memory begins with."""
@@ -330,14 +348,13 @@ class GeneratedKernel:
         return frozenset(k for k, name in enumerate(names) if name in loaded and k not in self._array_positions)
 
     @functools.cached_property
-    def scalar_offsets(self) -> Mapping[int, int]:
-        """Return where the arguments that are no integers, nor arrays, are in a context, in bytes, by their
-        positions."""
+    def scalar_offsets(self) -> Mapping[int, tuple[int, str]]:
+        """Return where the values of arguments that are numbers are in a context, in bytes, and how ``struct`` writes
+        them there, by their positions."""
         module = self.module
         return {
-            module.ARGUMENTS.index(name): self._contexts.first_scalar + 8 * number
-            for number, name in enumerate(module.SCALARS)
-            if module.SIGNATURE[name].dtype.startswith("float")
+            module.ARGUMENTS.index(name): (self._contexts.first_scalar + 8 * number, scalar_format(kind))
+            for number, (name, kind) in enumerate((name, module.SIGNATURE[name]) for name in module.SCALARS)
         }
 
     def _run_partitioned(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +19,7 @@ from polytune.runtime.compiled_functions import CompiledFunctions
 from polytune.runtime.context_memory import Contexts
 from polytune.runtime.partitioned.work import neutral_copy
 from polytune.shards.boxes import Ranges, size_of, slices
+from polytune.shards.platforms import Platforms, ShardWork
 from polytune.shards.times import tell
 from polytune.version import __version__
 
@@ -95,10 +96,14 @@ class ArrayWindow:
     Args:
         block: the part, contiguous along its last axis.
         origin: the subscripts of its first element.
+
+    Attributes:
+        block, origin: the arguments.
     """
 
     def __init__(self, block: np.ndarray, origin: Sequence[int]):
         self.block = block
+        self.origin = tuple(origin)
         self.strides = block.strides
         offset = sum(first * stride for first, stride in zip(origin, block.strides, strict=True))
         self.__array_interface__ = {"data": (block.__array_interface__["data"][0] - offset, False)}
@@ -113,7 +118,67 @@ class ShardRunner:
         most_tiles = max((part.tiles for part in self._parts), default=0)
         self._contexts = Contexts(module, module.PARTITIONED.part_words, most_tiles)
         self._functions = CompiledFunctions(module)
-        self._compiling = threading.Lock()
+        self._compiling, self._opening = threading.Lock(), threading.Lock()
+        self._platforms: Platforms | None = None
+
+    def compile(self, number: int) -> None:
+        """Have a region's code for the processor ready to run.
+
+        Raises:
+            CompilationError: it cannot be compiled.
+        """
+        part = self._parts[number]
+        with self._compiling:
+            self._functions.compile_function(part.run, part.team)
+
+    @property
+    def platforms(self) -> Platforms | None:
+        """Return what shares shards with the devices of this process; None where it has none that can run them."""
+        if self._platforms is None or self._platforms.has_lost_devices:
+            with self._opening:
+                if self._platforms is None or self._platforms.has_lost_devices:
+                    self._platforms = Platforms(self.module)
+        return self._platforms if self._platforms.are_usable else None
+
+    def run_all(
+        self,
+        runs: Sequence[tuple[int, tuple[int, ...]]],
+        parameters: Sequence[int],
+        scalars: Mapping[str, Any],
+        windows: Mapping[str, ArrayWindow],
+        outputs: Collection[str],
+    ) -> None:
+        """Run parts of regions, one after another, where that is fastest: a device takes some of them or all.
+
+        Args:
+            runs: the parts, each a region's number and the values of the loops around it with the part's limits.
+            parameters: the kernel's parameters.
+            scalars: the arguments that are no arrays.
+            windows: the parts of arrays that they access.
+            outputs: the arrays that are needed afterwards.
+        """
+        platforms = self.platforms
+        if platforms is None:
+            for number, integers in runs:
+                self.run(number, integers, parameters, scalars, windows)
+            return
+        for number in dict.fromkeys(number for number, _ in runs):
+            self.compile(number)
+
+        def on_processor(number: int, integers: tuple[int, ...], replaced: Mapping[str, np.ndarray]) -> None:
+            there = {name: ArrayWindow(block, windows[name].origin) for name, block in replaced.items()}
+            self.run(number, integers, parameters, scalars, {**windows, **there})
+
+        work = ShardWork(
+            tuple(runs),
+            tuple(parameters),
+            scalars,
+            {name: window.block for name, window in windows.items()},
+            {name: window.origin for name, window in windows.items()},
+            frozenset(outputs),
+            on_processor,
+        )
+        platforms.run(work)
 
     def run(
         self,
@@ -133,8 +198,7 @@ class ShardRunner:
             windows: the parts of arrays that it accesses.
         """
         part, module = self._parts[number], self.module
-        with self._compiling:
-            self._functions.compile_function(part.run, part.team)
+        self.compile(number)
         values = [windows.get(name) or scalars.get(name, _NOTHING) for name in module.ARGUMENTS]
         scratch: Any = [windows.get(name, _NOTHING) for name in module.SCRATCH]
         tiles = [TILE] * (part.tiles - 1) + [INNER_TILE] if part.tiles > 1 else [INNER_TILE] * part.tiles
@@ -220,8 +284,7 @@ def run_shard(
     begun = time.time()
     windows = {each.name: ArrayWindow(_memory(each, blocks), [start for start, _ in each.box]) for each in taken.value}
     runner = _runner(code)
-    for number, integers in runs.value:
-        runner.run(number, integers, parameters, scalars, windows)
+    runner.run_all(runs.value, parameters, scalars, windows, {output.name for output in outputs.value})
     given = []
     for output in outputs.value:
         box = next(each.box for each in taken.value if each.name == output.name)

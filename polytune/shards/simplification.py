@@ -7,6 +7,7 @@ several steps has computed of arrays that nobody needs after it is not given.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any
@@ -62,9 +63,10 @@ def without_unneeded(tasks: Mapping[Key, Any], results: Iterable[Key]) -> tuple[
 
 
 def with_borders_together(tasks: Mapping[Key, Any], itemsizes: Mapping[str, int]) -> dict[Key, Any]:
-    """Have all boxes that are cut out of one chunk cut out by one task, where they are few bytes.
+    """Have the boxes that are cut out of one chunk cut out by one task, but for those that are many bytes.
 
-    Whoever needs one of them is sent all: that is a little more to send, in place of tasks.
+    Whoever needs one of them is sent all: that is a little more to send, in place of tasks.  A box is cut out on its
+    own where sending it to all who need the others would take longer than a task.
 
     Args:
         tasks: the tasks of a call.
@@ -76,9 +78,16 @@ def with_borders_together(tasks: Mapping[Key, Any], itemsizes: Mapping[str, int]
             cuts.setdefault(task[1], []).append(key)
     after: dict[Key, Any] = dict(tasks)
     within: dict[Key, Any] = {}
-    for chunk, keys in cuts.items():
-        sizes = [prod(axis.stop - axis.start for axis in tasks[key][2]) * itemsizes[key[0]] for key in keys]
-        if len(keys) < 2 or sum(sizes) * SECONDS_PER_MOVED_BYTE > SECONDS_PER_TASK:
+    takers = Counter(argument for task in tasks.values() for argument in _keys_in(task, tasks))
+    for chunk, found in cuts.items():
+        sizes = {key: prod(axis.stop - axis.start for axis in tasks[key][2]) * itemsizes[key[0]] for key in found}
+        keys, others = list(found), sum(takers[key] for key in found)
+        for key in sorted(found, key=sizes.__getitem__, reverse=True):
+            others -= takers[key]
+            if sizes[key] * others * SECONDS_PER_MOVED_BYTE <= SECONDS_PER_TASK:
+                break
+            keys.remove(key)
+        if len(keys) < 2:
             continue
         together: Key = (*keys[0], "all")
         after[together] = (cut_out_all, chunk, Quoted([tasks[key][2] for key in keys]))

@@ -3,7 +3,7 @@ give."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -297,6 +297,7 @@ class TaskBuilder(ArrayTasks):
                 held = self.held[name]
                 box = tuple((0, extent) for extent in held.shape)
                 taken.append(Taken(name, box, held.dtype, first_in(held, box), None, (), True))
+        taken += self._for_devices(runs, {each.name for each in taken})
         outputs = tuple(Output(name, box) for name, box in writes.items())
         self.tasks[key] = (
             run_shard,
@@ -309,6 +310,17 @@ class TaskBuilder(ArrayTasks):
             self.token if self._is_timed else "",
             *blocks,
         )
+
+    def _for_devices(self, runs: Sequence[tuple[int, tuple[int, ...]]], known: Collection[str]) -> Iterator[Taken]:
+        """The arrays that only kernels for devices name: those that each thread has a copy of, by which the extents are
+        known, and an element of those of which the shard needs none."""
+        codes = [code for number, _ in runs if (code := self._regions.part(number).device) is not None]
+        private = {name for code in codes for name in code.private}
+        for name in dict.fromkeys(name for code in codes for name in (*code.arrays, *code.private)):
+            if name not in known:
+                held = self.held[name]
+                box = tuple((0, extent if name in private else 1) for extent in held.shape)
+                yield Taken(name, box, held.dtype, 0, None, (), True)
 
 
 def _known(boxes: Mapping[str, Ranges], name: str) -> list[Ranges]:

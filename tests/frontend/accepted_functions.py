@@ -88,3 +88,90 @@ def changed_in_another_shape(A, B):
 @accepted(lambda: (matrix(4, 6),))
 def extents_that_follow(A):
     return np.shape(A)[1], A.reshape(A.shape[0], 3, -1), A.reshape((-1, 8)) + 1.0, A.reshape(2, -1, A.shape[1])
+
+
+# ---- functions that write arrays and are used for their value
+
+
+def drawn(state):
+    state[0] = (state[0] * 1103515245 + 12345) & 0x7FFFFFFF
+    return state[0] >> 8
+
+
+def uniform(state):
+    integer = drawn(state)
+    return abs(float(integer) / 0x7FFFFF)
+
+
+def state_of_7():
+    return np.array([7], dtype=np.int64)
+
+
+@accepted(lambda: (vector(5), state_of_7()))
+def shuffled(A, state):
+    n = len(A)
+    for i in range(n - 1):
+        j = drawn(state) % (n - i) + i
+        A[i], A[j] = A[j], A[i]
+    return uniform(state) * 2.0 + uniform(state)
+
+
+@accepted(lambda: (vector(50), state_of_7()))
+def drawn_in_the_order_of_python(A, state):
+    x = state[0] + drawn(state) * 10 + state[0]
+    A[drawn(state) % 5] += 0.5 * uniform(state)
+    A[state[0] % 7] += uniform(state)
+    if x > 3 and uniform(state) < 0.7 and (uniform(state) < 0.3 or drawn(state) % 2 == 0):
+        A[3] = 1.0
+    elif uniform(state) > 0.5:
+        A[4] = 2.0
+    y = uniform(state) if x % 2 == 0 else 3.0
+    while uniform(state) < 0.6:
+        y += 1.0
+        if y > 7.0:
+            continue
+        y += 0.25
+    return max(uniform(state), y), state[0] if drawn(state) % 3 == 1 else 5
+
+
+def bump(A):
+    A[:] += 1.0
+    return A[0]
+
+
+@accepted(lambda: (vector(50),))
+def changed_and_read(A):
+    B = A * 2.0 + bump(A)
+    C = A[1:] + bump(A)
+    A += bump(A)
+    A[2:] *= bump(A)
+    for k in range(int(bump(A)) % 5 + 2):
+        A[k] += bump(A)
+    return B, C, np.sum(A) + bump(A), np.maximum(A[3], bump(A))
+
+
+@accepted(lambda: (vector(9), state_of_7()))
+def picked_by_an_inner_function(A, state):
+    def pick(k):
+        state[0] += k
+        return A[state[0] % len(A)]
+
+    t = pick(3) + pick(4) * pick(2)
+    return t
+
+
+@accepted(lambda: (vector(9), state_of_7()))
+def sampled_without_repetition(A, state):
+    indices = np.empty(4, dtype=np.int64)
+    for i in range(4):
+        reject = True
+        j = 0
+        while reject:
+            j = drawn(state) % 9
+            for k in range(i):
+                if j == indices[k]:
+                    break
+            else:
+                reject = False
+        indices[i] = j
+    return indices

@@ -95,3 +95,43 @@ def sums_of_slices_by_data(x, y, bounds):
 def places_of_what_is_positive(A, B):
     found = np.flatnonzero(A > 0.0)
     B[:] = A * found
+
+
+# ---- steps of slices that are no constants
+
+
+@accepted(lambda: (40,), lambda: (2,))
+def multiples_crossed_out(n):
+    is_prime = np.ones(n, dtype=np.bool_)
+    is_prime[:2] = False
+    for i in range(2, n):
+        if is_prime[i]:
+            is_prime[i * i :: i] = False
+    return is_prime
+
+
+@accepted(
+    *(
+        lambda k=k, first=first, last=last: (vector(9), vector(9), k, first, last)
+        for k, first, last in ((1, 2, 7), (2, 0, 9), (4, -3, 20), (20, -30, -1), (-1, 7, 2), (-3, 8, -30), (-4, -1, 1))
+    )
+)
+def slices_by_a_step_of_either_sign(A, B, k: int, first: int, last: int):
+    A[first:last:k] = B[first:last:k] + 1.0
+    A[::k] *= 2.0
+    part = B[first::k]
+    total = part.sum() + B[:last:k].sum()
+    if len(part) > 1:
+        part[1] = 7.0
+    return total, len(part), A[::k]
+
+
+@accepted(lambda: (matrix(9, 7), 3, np.array([2, -3, 5])), lambda: (matrix(9, 7), -2, np.array([-1])))
+def columns_by_a_step(A, k, steps):
+    A[1::2, ::k] = 0.0
+    row = A[:, ::k][2]
+    for i in range(1, A.shape[0]):
+        A[::i, 0] += 1.0
+    for step in steps:
+        A[0, ::step] += A[0, ::step].sum()
+    return row * 2.0, A[[1, 3], ::k]

@@ -287,10 +287,15 @@ def packed(A):
     A[A > 0] = A * 2
 
 
-@refused("the step k of a slice")
-def step_at_run_time(A):
-    k = 2 * A.shape[0]
-    A[::k] = 0
+@refused("the step x of a slice")
+def fractional_step(A):
+    x = 2.0 * A.shape[0]
+    A[::x] = 0
+
+
+@refused("the step 0 of a slice")
+def step_of_nothing(A):
+    A[::0] = 0
 
 
 @refused("A has 1 dimension and is accessed with 2 subscripts")

@@ -185,7 +185,7 @@ def _write(folder: Path, number: int, sample: Any, failure: Any) -> Path:
 
 
 def _summary(campaign: Any, files: dict[str, Path]) -> dict[str, Any]:
-    from tests.fuzz.numbered import ARRAYS
+    from tests.fuzz.numbered import ARRAYS, DATA_EXTENTS
 
     return {
         "start": campaign.start,
@@ -193,7 +193,11 @@ def _summary(campaign: Any, files: dict[str, Path]) -> dict[str, Any]:
         "programs": campaign.programs,
         "generators": dict(campaign.generators),
         "outcomes": dict(campaign.outcomes),
-        "unsupported_share": round(sum(campaign.unsupported.values()) / max(1, campaign.generators[ARRAYS]), 3),
+        "unsupported_share": round(
+            sum(campaign.unsupported.values())
+            / max(1, campaign.generators[ARRAYS] + campaign.generators[DATA_EXTENTS]),
+            3,
+        ),
         "unsupported": dict(campaign.unsupported.most_common()),
         "compiled": campaign.compiled,
         "configurations": campaign.configurations,

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 
+from tests.fuzz import data_extents
 from tests.fuzz.arrays import programs as arrays
 from tests.fuzz.programs import ArrayArgument, Program
 from tests.fuzz.samples import Sample
 from tests.fuzz.seeded.programs import sample_of
 from tests.fuzz.strategy import program_of
 
-AFFINE, SEEDED, ARRAYS = "affine", "seeded", "arrays"
-"""The generators: of ``tests.fuzz.strategy``, of ``tests.fuzz.seeded``, and of ``tests.fuzz.arrays``."""
+AFFINE, SEEDED, ARRAYS, DATA_EXTENTS = "affine", "seeded", "arrays", "data extents"
+"""The generators: of ``tests.fuzz.strategy``, ``tests.fuzz.seeded``, ``tests.fuzz.arrays`` and
+``tests.fuzz.data_extents``."""
 
-GENERATORS = (AFFINE, SEEDED, ARRAYS, ARRAYS)
+GENERATORS = (AFFINE, SEEDED, ARRAYS, DATA_EXTENTS)
 """Whose programs numbers are that leave 0, 1, 2 and 3 when they are divided by 4."""
 
 _SCALES = (*((1, 2),) * 10, *((2, 2),) * 6, *((3, 3),) * 4, (5, 3), (8, 4))
@@ -30,6 +32,8 @@ def numbered(number: int) -> Sample:
     generator = generator_of(number)
     if generator == ARRAYS:
         return arrays.sample_of(number)
+    if generator == DATA_EXTENTS:
+        return data_extents.sample_of(number)
     if generator == SEEDED:
         return sample_of(number // 2)
     choose = random.Random(f"affine {number}")

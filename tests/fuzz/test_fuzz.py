@@ -17,12 +17,12 @@ import pytest
 
 import polytune
 from tests.fuzz.campaign import check_number, from_generator
-from tests.fuzz.numbered import AFFINE, ARRAYS, SEEDED, generator_of
+from tests.fuzz.numbered import AFFINE, ARRAYS, DATA_EXTENTS, SEEDED, generator_of
 from tests.fuzz.workers import Worker, judge
 
-INTERPRETED = {AFFINE: 160, SEEDED: 160, ARRAYS: 40}
+INTERPRETED = {AFFINE: 140, SEEDED: 140, ARRAYS: 40, DATA_EXTENTS: 40}
 """How many programs of each generator are interpreted, in every version."""
-COMPILED = {AFFINE: 8, SEEDED: 8, ARRAYS: 4}
+COMPILED = {AFFINE: 7, SEEDED: 7, ARRAYS: 4, DATA_EXTENTS: 3}
 """How many are compiled."""
 AT_ONCE = 2
 """How many interpreted programs are one test."""

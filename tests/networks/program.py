@@ -22,20 +22,10 @@ import numpy as np
 
 import polytune
 from tests.campaigns.kernels import shift
+from tests.shards.kernels import diffused, diffusion
 
 NETWORK = "10.77.0"
 HERE = f"{NETWORK}.1"
-
-
-@polytune.kernel(strict=True)
-def diffused(steps, A, B):
-    for _ in range(steps):
-        for i in range(1, A.shape[0] - 1):
-            for j in range(2, A.shape[1]):
-                B[i, j] = 0.5 * A[i - 1, j] + 0.25 * A[i + 1, j - 2]
-        for i in range(1, A.shape[0] - 1):
-            for j in range(2, A.shape[1]):
-                A[i, j] = B[i, j]
 
 
 def ip(*arguments: str, inside: int | None = None) -> None:
@@ -101,10 +91,7 @@ def shards(client: Any) -> dict[str, Any]:
     import dask.array
     from distributed import wait
 
-    rng = np.random.default_rng(0)
-    A, B = rng.random((600, 500)), np.zeros((600, 500))
-    expected = A.copy(), B.copy()
-    diffused.__wrapped__(2, *expected)
+    A, B, expected = diffusion((600, 500), 2)
     given = client.persist([dask.array.from_array(each, chunks=(100, 250)) for each in (A, B)])
     wait(given)
     before = client.run(received)

@@ -5,29 +5,14 @@ import dask.array
 import numpy as np
 import pytest
 
-import polytune
 from polytune.errors import PolytuneError
 from polytune.shards.code import Quoted, ShardCode, run_shard
-
-
-@polytune.kernel(strict=True)
-def diffused(steps, A, B):
-    for _ in range(steps):
-        for i in range(1, A.shape[0] - 1):
-            for j in range(2, A.shape[1]):
-                B[i, j] = 0.5 * A[i - 1, j] + 0.25 * A[i + 1, j - 2]
-        for i in range(1, A.shape[0] - 1):
-            for j in range(2, A.shape[1]):
-                A[i, j] = B[i, j]
+from tests.shards.kernels import diffused, diffusion
 
 
 @pytest.fixture
 def problem():
-    rng = np.random.default_rng(0)
-    A, B = rng.random((60, 50)), np.zeros((60, 50))
-    expected = A.copy(), B.copy()
-    diffused.__wrapped__(6, *expected)
-    return A, B, expected
+    return diffusion((60, 50), 6)
 
 
 @pytest.mark.slow

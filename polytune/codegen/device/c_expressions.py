@@ -55,6 +55,11 @@ def extent_name(array: str, dimension: int) -> str:
     return f"e{dimension}_{c_name(array)}"
 
 
+def origin_name(array: str, dimension: int) -> str:
+    """The kernel argument that holds the first subscript of what there is of an array."""
+    return f"o{dimension}_{c_name(array)}"
+
+
 @dataclass(frozen=True)
 class Context:
     """The spelling of names at some place of device text.

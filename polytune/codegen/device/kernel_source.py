@@ -11,12 +11,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from polytune.codegen.device.c_expressions import C_TYPES, Context, c_name, c_text, extent_name
+from polytune.codegen.device.c_expressions import C_TYPES, Context, c_name, c_text, extent_name, origin_name
 from polytune.codegen.device.kernel import DeviceKernel, SharedCopy
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.codegen.source_writer import CWriter
 from polytune.codegen.storage import Storage, array_types, storage_of, used_in
-from polytune.frontend.expression import Assign, Binary, Branch, Element, Expression, Iterator, Operation, While, walk
+from polytune.frontend.expression import (
+    Assign,
+    Binary,
+    Branch,
+    Break,
+    Checked,
+    Continue,
+    Element,
+    Expression,
+    Iterator,
+    LibraryCall,
+    Loop,
+    Operation,
+    While,
+    walk,
+)
 from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
 from polytune.records import dataclass
@@ -34,6 +49,7 @@ class KernelArguments:
         written: those of them that the kernel writes.
         private: arrays of which each thread has a copy: a buffer each, of the array's size times all threads.
         extents: (array, dimension) pairs: an int64 each.
+        origins: of arrays that are parts of others, (array, dimension) pairs: an int64 each, the first subscript.
         scalars: scalar arguments, each of its own type.
         parameters: the SCoP's parameters, then the loop variables around the region: an int64 each.
         members: how many members have a lower and an upper bound: two int64 each.
@@ -46,10 +62,17 @@ class KernelArguments:
     scalars: tuple[str, ...]
     parameters: tuple[str, ...]
     members: int
+    origins: tuple[tuple[str, int], ...] = ()
 
 
-def kernel_arguments(kernel: DeviceKernel, scop: Scop) -> KernelArguments:
-    """The arguments of a kernel."""
+def kernel_arguments(kernel: DeviceKernel, scop: Scop, *, in_windows: bool = False) -> KernelArguments:
+    """The arguments of a kernel.
+
+    Args:
+        kernel: the region in the loop IR.
+        scop: the kernel of Python that it is a part of.
+        in_windows: whether of each array it is given a box, from subscripts on that are arguments too.
+    """
     storage = storage_of(scop)
     used, kinds = used_in(kernel.body), array_types(storage, scop)
     held = {copy.array for copy in kernel.registers}
@@ -64,6 +87,7 @@ def kernel_arguments(kernel: DeviceKernel, scop: Scop) -> KernelArguments:
         tuple(name for name in storage.scalars if name in used.arguments),
         (*storage.parameters, *kernel.outer),
         len(kernel.members),
+        tuple((name, axis) for name in arrays for axis in range(kinds[name].ndim)) if in_windows else (),
     )
 
 
@@ -81,6 +105,12 @@ def _written(node: Node) -> set[str]:
                     visit(otherwise)
                 case While(_, body):
                     visit(body)
+                case Break() | Continue():
+                    pass
+                case Loop() | Checked() | LibraryCall():
+                    raise AssertionError("devices have no versions of kernels with such operations")
+                case _:
+                    assert_never(operation)
 
     for part in walk_nodes(node):
         if isinstance(part, Compute):
@@ -88,22 +118,24 @@ def _written(node: Node) -> set[str]:
     return found
 
 
-def kernel_text(kernel: DeviceKernel, scop: Scop, name: str) -> str:
+def kernel_text(kernel: DeviceKernel, scop: Scop, name: str, *, in_windows: bool = False) -> str:
     """The text of a kernel, without prelude and macros.
 
     Args:
         kernel: the region in the loop IR.
         scop: the kernel of Python that it is a part of.
         name: what it is called in the text.
+        in_windows: whether of each array it is given a box, from subscripts on that are arguments too.
     """
-    return _KernelWriter(kernel, scop).write(name)
+    return _KernelWriter(kernel, scop, in_windows=in_windows).write(name)
 
 
 class _KernelWriter:
-    def __init__(self, kernel: DeviceKernel, scop: Scop):
+    def __init__(self, kernel: DeviceKernel, scop: Scop, *, in_windows: bool):
         self.kernel, self.scop = kernel, scop
         self.storage: Storage = storage_of(scop)
-        self.arguments = kernel_arguments(kernel, scop)
+        self.arguments = kernel_arguments(kernel, scop, in_windows=in_windows)
+        self.origins = frozenset(self.arguments.origins)
         self.writer = CWriter()
         self.kinds = array_types(self.storage, scop)
         self.axis_of = dict(zip(kernel.mapped, reversed(AXES[: kernel.axes]), strict=True))
@@ -130,6 +162,7 @@ class _KernelWriter:
             constant = "" if name in arguments.written or name in arguments.private else "const "
             found.append(f"PT_GLOBAL {constant}{self.c_type(name)} *PT_RESTRICT {c_name(name)}")
         found += [f"i64 {extent_name(name, axis)}" for name, axis in arguments.extents]
+        found += [f"i64 {origin_name(name, axis)}" for name, axis in arguments.origins]
         found += [f"{C_TYPES[self.scop.signature[name].dtype]} {c_name(name)}" for name in arguments.scalars]
         found += [f"i64 {place.name(name)}" for name in arguments.parameters]
         for member in range(arguments.members):
@@ -221,7 +254,8 @@ class _KernelWriter:
             for axis, offset in enumerate(places):
                 origin = copy.origins[axis][0]
                 writer.line(f"const int k{axis} = {offset};")
-                writer.line(f"const i64 a{axis} = {origin} + k{axis};")
+                place_of = self.within(copy.array, axis, f"{origin} + k{axis}")
+                writer.line(f"const i64 a{axis} = {place_of};")
                 inside.append(f"a{axis} >= 0 && a{axis} < {extent_name(copy.array, axis)}")
                 subscripts.append(f"a{axis}")
             target = "".join(f"[k{axis}]" for axis in range(len(extents)))
@@ -306,7 +340,8 @@ class _KernelWriter:
                 return self.grows(left) and self.grows(right)
             case Binary("-", left, right):
                 return self.grows(left) and not self.depends_on_point(right)
-        return isinstance(subscript, Iterator) or not self.depends_on_point(subscript)
+            case _:
+                return isinstance(subscript, Iterator) or not self.depends_on_point(subscript)
 
     def depends_on_point(self, expression: Expression) -> bool:
         """Return whether an expression contains a mapped loop's variable."""
@@ -329,6 +364,14 @@ class _KernelWriter:
                 with writer.braces(f"while ({self.value(condition)}) "):
                     for part in body:
                         self.operation(part)
+            case Break():
+                writer.line("break;")
+            case Continue():
+                writer.line("continue;")
+            case Loop() | Checked() | LibraryCall():
+                raise AssertionError("devices have no versions of kernels with such operations")
+            case _:
+                assert_never(operation)
 
     # Expressions
 
@@ -349,7 +392,12 @@ class _KernelWriter:
             return f"{c_name(name)}[({self.linear(name, subscripts)}) * all_threads + this_thread]"
         if name in self.kernel.local:
             return c_name(name)
-        return f"{c_name(name)}[{self.linear(name, subscripts)}]"
+        there = [self.within(name, axis, subscript) for axis, subscript in enumerate(subscripts)]
+        return f"{c_name(name)}[{self.linear(name, there)}]"
+
+    def within(self, array: str, axis: int, subscript: str) -> str:
+        """A subscript of an array, counted from where what there is of it begins."""
+        return f"{subscript} - {origin_name(array, axis)}" if (array, axis) in self.origins else subscript
 
     def linear(self, array: str, subscripts: Sequence[str]) -> str:
         """The place of an element in an array that is dense in C order."""

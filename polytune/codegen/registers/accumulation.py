@@ -239,9 +239,8 @@ def is_vector(
     """
     if not mentions(node, variable):
         return getattr(node, "dtype", None) == dtype
-    match node:
-        case Element(dtype=own):
-            return own == dtype and fits(node, variable, contiguous)
+    if isinstance(node, Element):
+        return node.dtype == dtype and fits(node, variable, contiguous)
     operands = lane_operands(node, dtype)
     return operands is not None and all(is_vector(part, variable, contiguous, dtype, fits) for part in operands)
 

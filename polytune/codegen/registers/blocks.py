@@ -263,7 +263,8 @@ def _parts(expression: Expression) -> tuple[Expression, int]:
             return base, int(value)
         case Binary("-", base, Constant(value)):
             return base, -int(value)
-    return expression, 0
+        case _:
+            return expression, 0
 
 
 def points(

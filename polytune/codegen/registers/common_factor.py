@@ -48,7 +48,8 @@ def _factors(expression: Expression) -> tuple[Expression, ...]:
             return _factors(left)
         case Unary("-", operand):
             return _factors(operand)
-    return (expression,)
+        case _:
+            return (expression,)
 
 
 def _without(expression: Expression, factor: Expression) -> Expression | None:
@@ -73,4 +74,5 @@ def _without(expression: Expression, factor: Expression) -> Expression | None:
         case Unary("-", operand):
             smaller = _without(operand, factor)
             return None if smaller is None else replace(expression, operand=smaller)
-    return None
+        case _:
+            return None

@@ -39,7 +39,8 @@ def lane_operands(node: Expression, dtype: str) -> tuple[Expression, ...] | None
             return (operand,)
         case Select(Compare(_, left, right), then, otherwise, own) if own == dtype:
             return left, right, then, otherwise
-    return None
+        case _:
+            return None
 
 
 def in_lanes(node: Expression, operands: Sequence[Any]) -> VectorExpression:
@@ -54,7 +55,8 @@ def in_lanes(node: Expression, operands: Sequence[Any]) -> VectorExpression:
         case Select(Compare(operator)):
             left, right, then, otherwise = operands
             return LaneSelect(Compare(operator, left, right), then, otherwise)
-    raise AssertionError(f"no operation of vectors: {node!r}")
+        case _:
+            raise AssertionError(f"no operation of vectors: {node!r}")
 
 
 ContiguousAxis = Callable[[Element], int | None]

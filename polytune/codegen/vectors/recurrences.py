@@ -196,7 +196,8 @@ def _without(node: Expression, element: Element) -> _Linear | None:
         case Unary("-", operand, dtype):
             inner = _without(operand, element)
             return None if inner is None else _Linear(_sum("-", None, inner.rest, dtype), -inner.factor)
-    return None
+        case _:
+            return None
 
 
 def _is_same(node: Expression, element: Element) -> bool:

@@ -61,7 +61,8 @@ def vector_text(node: VectorExpression, place: StoredPlace) -> str:
             return f"{MARK}lane_sum({expression_text(value, place.text)})"
         case Misalignment(element, lanes):
             return f"{MARK}misalignment({place.array(element)}, {lanes}, {_index(element, place)})"
-    raise AssertionError(f"no such node: {node!r}")
+        case _:
+            raise AssertionError(f"no node of vectors: {node!r}")
 
 
 def store_text(node: Store, place: StoredPlace) -> str:

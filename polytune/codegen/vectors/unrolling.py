@@ -177,7 +177,8 @@ def _holds_between(condition: Expression, variable: str) -> bool:
             return all(_holds_between(operand, variable) for operand in operands)
         case Compare("<" | "<=" | ">" | ">=" | "==", left, right):
             return coefficient(left, variable) is not None and coefficient(right, variable) is not None
-    return not mentions(condition, variable)
+        case _:
+            return not mentions(condition, variable)
 
 
 def _streams(parts: Sequence[_Part], variable: str, count: int) -> int:

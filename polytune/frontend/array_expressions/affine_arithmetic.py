@@ -28,6 +28,18 @@ def add(left: Expression, right: Expression, factor: int = 1) -> Expression:
     return _expression(terms, constant + factor * other)
 
 
+def product(step: Expression | int, subscript: Expression) -> Expression:
+    """``step * subscript``, of type int64; affine where the step is a constant.
+
+    Args:
+        step: a constant, or any integer.
+        subscript: of type int64.
+    """
+    if isinstance(step, int):
+        return add(ZERO, subscript, step)
+    return ZERO if subscript == ZERO else Binary("*", step, subscript, "int64")
+
+
 def subtract(left: Expression, right: Expression) -> Expression:
     return add(left, right, -1)
 

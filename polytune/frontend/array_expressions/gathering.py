@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from polytune.frontend.array_expressions.affine_arithmetic import ONE, add
+from polytune.frontend.array_expressions.affine_arithmetic import ONE
 from polytune.frontend.array_expressions.data_subscripts import from_either_end
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed
 from polytune.frontend.array_expressions.readers import Evaluate, Number
 from polytune.frontend.array_expressions.shapes import broadcast, stretched, without_ones
 from polytune.frontend.array_expressions.slices import complete, is_whole, sliced
 from polytune.frontend.array_expressions.temporaries import assigned_element, emit, kept, over, perform
-from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts
-from polytune.frontend.array_expressions.views import element_at
+from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Shape, Subscripts
+from polytune.frontend.array_expressions.views import element_at, position
 from polytune.frontend.expression import Element, Expression, Iterator, walk
 from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
@@ -62,7 +63,7 @@ def gathered(
     """
     parts = complete(frame, node, base, items)
     places: dict[int, ArrayValue] = {}  # the arrays by the dimensions that they select from
-    slices: dict[int, tuple[Expression, int, int]] = {}  # the first subscript, the step, and the number of the result's
+    slices: dict[int, Axis] = {}
     order: list[tuple[int | None, Expression | None]] = []  # per item the dimension of the base and a slice's extent
     dimension = 0
     for item in parts:
@@ -71,7 +72,7 @@ def gathered(
             continue
         if isinstance(item, ast.Slice):
             first, step, count = sliced(frame, item, base.shape[dimension], number)
-            slices[dimension] = (first, step, len(order))
+            slices[dimension] = Axis(first, len(order), step)
             order.append((dimension, count))
         else:
             places[dimension] = _index_array(frame, item, evaluate)
@@ -81,15 +82,15 @@ def gathered(
         base = kept(frame, node, base)  # numbers are tested against the array in memory
     own = broadcast(frame, node, [array.shape for array in places.values()])
     arrays = {place: stretched(frame, array, own) for place, array in places.items()}
-    at = [position for position, (_, count) in enumerate(order) if count is None]
+    at = [place for place, (_, count) in enumerate(order) if count is None]
     together = at == list(range(at[0], at[-1] + 1))
-    before = [position for position in range(len(order)) if position not in at and together and position < at[0]]
-    after = [position for position in range(len(order)) if position not in at and position not in before]
+    before = [place for place in range(len(order)) if place not in at and together and place < at[0]]
+    after = [place for place in range(len(order)) if place not in at and place not in before]
     extents = [count for _, count in order]
     shape = tuple(extent for p in before if (extent := extents[p]) is not None)
     shape += own + tuple(extent for p in after if (extent := extents[p]) is not None)
-    result_of = {position: number for number, position in enumerate(before)}
-    result_of |= {position: len(before) + len(own) + number for number, position in enumerate(after)}
+    result_of = {place: number for number, place in enumerate(before)}
+    result_of |= {place: len(before) + len(own) + number for number, place in enumerate(after)}
 
     def subscripts(given: Subscripts) -> list[Expression]:
         selected = list(given[len(before) : len(before) + len(own)])
@@ -98,8 +99,9 @@ def gathered(
             if place in arrays:
                 found.append(from_either_end(arrays[place].at(selected), base.shape[place]))
             else:
-                first, step, position = slices[place]
-                found.append(add(first, given[result_of[position]], step))
+                axis = slices[place]
+                assert axis.dimension is not None
+                found.append(position(replace(axis, dimension=result_of[axis.dimension]), given))
         return found
 
     return Gathered(base, shape, subscripts)

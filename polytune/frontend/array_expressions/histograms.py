@@ -10,7 +10,7 @@ from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, integer
 from polytune.frontend.array_expressions.calls import ArrayCall
 from polytune.frontend.array_expressions.elementwise import cast_array, computed
-from polytune.frontend.array_expressions.reductions import extremum
+from polytune.frontend.array_expressions.extrema import extremum
 from polytune.frontend.array_expressions.sizes import require, size_text
 from polytune.frontend.array_expressions.temporaries import (
     allocate,

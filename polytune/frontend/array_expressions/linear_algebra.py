@@ -9,11 +9,12 @@ from collections.abc import Callable
 import numpy as np
 
 from polytune.frontend import functions, promotion
+from polytune.frontend.array_expressions.averages import mean_of
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise
 from polytune.frontend.array_expressions.library_functions import norm_of_order
 from polytune.frontend.array_expressions.products import contraction, factor, matrix_product, outer_product
-from polytune.frontend.array_expressions.reductions import Reduced, mean_of, sum_type, total
+from polytune.frontend.array_expressions.reductions import Reduced, sum_type, total
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import permuted

@@ -10,10 +10,12 @@ import numpy as np
 
 from polytune.frontend import functions, promotion
 from polytune.frontend.array_expressions import (  # noqa: F401  (they register what they compile)
+    averages,
     counted,
     creation,
     derived,
     diagonals,
+    extrema,
     joining,
     library_functions,
     library_random,
@@ -23,6 +25,7 @@ from polytune.frontend.array_expressions import (  # noqa: F401  (they register 
     quotients,
     rearrangements,
     reductions,
+    running,
     splitting,
     tiling,
 )

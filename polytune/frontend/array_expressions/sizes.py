@@ -153,7 +153,14 @@ def are_equal(frame: Frame, left: Expression, right: Expression) -> bool:
 
 
 def require(
-    frame: Frame, node: ast.AST, condition: Expression, what: str, parts: Sequence[str | Expression], remedy: str
+    frame: Frame,
+    node: ast.AST,
+    condition: Expression,
+    what: str,
+    parts: Sequence[str | Expression],
+    remedy: str,
+    *,
+    late: bool = False,
 ) -> None:
     """See to it that a condition holds: by proof, or else by a check at each call.
 
@@ -164,6 +171,8 @@ def require(
         what: what is wrong where it does not hold, in terms of the source.
         parts: the same with the numbers of the call, of texts and expressions in turn.
         remedy: what to do about it.
+        late: whether it is tested where the kernel comes to it, if that depends on a condition, so that no call is
+            refused for what it does not come to.
 
     Raises:
         UnsupportedSourceError: it holds for no arguments.
@@ -171,7 +180,7 @@ def require(
     if always(frame, condition):
         return
     kernel = frame.kernel
-    if not kernel.affine.is_condition(as_condition(condition)):
+    if (late and (frame.conditional or frame.opaque)) or not kernel.affine.is_condition(as_condition(condition)):
         _test(frame, node, condition, what)
         return
     violated = violations(frame, condition)

@@ -188,7 +188,9 @@ def is_whole(frame: Frame, value: ArrayValue, dimension: int) -> bool:
     return False
 
 
-def sliced(frame: Frame, node: ast.Slice, length: Expression, number: Number) -> tuple[Expression, int, Expression]:
+def sliced(
+    frame: Frame, node: ast.Slice, length: Expression, number: Number
+) -> tuple[Expression, int | Expression, Expression]:
     """The first subscript of a slice, its step, and how many elements it has, as Python counts them.
 
     Args:
@@ -197,16 +199,10 @@ def sliced(frame: Frame, node: ast.Slice, length: Expression, number: Number) ->
         length: the extent of the dimension.
         number: reads an expression that is a number.
     """
-    step = 1 if node.step is None else number(frame, node.step).constant
-    if not isinstance(step, int) or isinstance(step, bool) or step == 0:
-        assert node.step is not None
-        raise frame.source.refusal(
-            node.step,
-            f"the step {frame.source.segment(node.step)} of a slice",
-            "which elements a slice has is affine only if its step is a constant integer, and not zero",
-            "use a constant step, or pass the slice as an argument, which is a view",
-        )
     bounds = [None if bound is None or is_none(bound) else bound for bound in (node.lower, node.upper)]
+    step = 1 if node.step is None or is_none(node.step) else _step(frame, node.step, number)
+    if not isinstance(step, int):
+        return _sliced_by_step(frame, node, bounds, step, length, number)
     of_data = [bound is not None and _data_bound(frame, bound, number) for bound in bounds]
     if any(of_data):
         return _sliced_by_data(frame, bounds, step, length, number)
@@ -225,6 +221,66 @@ def sliced(frame: Frame, node: ast.Slice, length: Expression, number: Number) ->
     size = abs(step)
     count = extent(frame, quotient(add(distance, integer(size - 1)), size))
     # Where there are no elements the first subscript means nothing, and may be any.
+    return first, step, count
+
+
+def _step(frame: Frame, node: ast.expr, number: Number) -> int | Expression:
+    """The step of a slice: a constant, or an integer that stays what it is here."""
+    value = with_products(frame, number(frame, node))
+    if not value.is_integer or value.constant == 0:
+        raise frame.source.refusal(
+            node,
+            f"the step {frame.source.segment(node)} of a slice",
+            "a step is an integer that is not 0, and Python raises an error here",
+            "use an integer that is not 0, or int(x) of a float",
+        )
+    if value.constant is not None:
+        return int(value.constant)
+    if is_of_data(frame, value.expression):
+        return captured(frame, node, cast(value, "int64").expression)
+    return normal(as_index(value.expression))
+
+
+def _sliced_by_step(
+    frame: Frame,
+    node: ast.Slice,
+    bounds: Sequence[ast.expr | None],
+    step: Expression,
+    length: Expression,
+    number: Number,
+) -> tuple[Expression, Expression, Expression]:
+    """A slice with a step that is no constant: where it begins and how many elements it has is computed by the kernel
+    as Python computes it, ``max(0, (stop - start + step - sign) // step)`` elements, also for a sign that depends on
+    the call.
+    """
+    assert node.step is not None
+    what = f"the step {frame.source.segment(node.step)} of a slice is 0"
+    require(frame, node.step, Compare("!=", step, ZERO), what, (), "use a step that is not 0", late=True)
+    is_forwards = compare(">", Value(step), constant(0))
+    if always(frame, Compare(">", step, ZERO)):
+        is_forwards = constant(True)
+    elif always(frame, Compare("<", step, ZERO)):
+        is_forwards = constant(False)
+    last = subtract(length, ONE)
+    least = select(is_forwards, constant(0), constant(-1)).expression
+    most = select(is_forwards, Value(length, weak=True), Value(last, weak=True)).expression
+    ends: list[Expression] = []
+    front, back = (constant(0), Value(length, weak=True)), (Value(last, weak=True), constant(-1))
+    for place, bound in enumerate(bounds):
+        if bound is None:
+            ends.append(select(is_forwards, front[place], back[place]).expression)
+            continue
+        value = with_products(frame, number(frame, bound))
+        if not value.is_integer:
+            affine_number(frame, bound, "the bound", number)  # which refuses it
+        ends.append(_cut_off(cast(value, "int64"), length, least, most).expression)
+    first = captured(frame, node, ends[0])
+    distance = binary("-", Value(ends[1]), Value(first))
+    sign = select(is_forwards, constant(1), constant(-1))
+    steps = binary("//", binary("-", binary("+", distance, Value(step)), sign), Value(step))
+    count = captured(frame, node, binary("max", constant(0), steps).expression)
+    frame.kernel.most[count] = length
+    frame.kernel.cut_off[first, step, count] = length
     return first, step, count
 
 

@@ -22,12 +22,13 @@ Subscripts = Sequence[Expression]
 class Axis:
     """A subscript of an array, as a function of the subscripts of a part of it.
 
-    It is ``offset``, plus ``stride`` times the part's subscript ``dimension`` unless that is None.
+    It is ``offset``, plus ``stride`` times the part's subscript ``dimension`` unless that is None.  A stride that is
+    no constant is an integer that stays what it is while the part has a meaning.
     """
 
     offset: Expression
     dimension: int | None = None
-    stride: int = 1
+    stride: int | Expression = 1
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polytune.errors import SourceLocation
-from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add
+from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add, product
 from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Shape, Subscripts
 from polytune.frontend.expression import Element, Expression, Iterator, map_children
 from polytune.frontend.frame import ArrayBinding, Frame, KernelWalk, ViewBinding
@@ -91,7 +91,7 @@ def position(axis: Axis, subscripts: Subscripts) -> Expression:
     """The value of an axis's subscript."""
     if axis.dimension is None:
         return axis.offset
-    return add(axis.offset, subscripts[axis.dimension], axis.stride)
+    return add(axis.offset, product(axis.stride, subscripts[axis.dimension]))
 
 
 def rearranged(
@@ -125,7 +125,12 @@ def _composed(axis: Axis, axes: Sequence[Axis]) -> Axis:
     if axis.dimension is None:
         return axis
     inner = axes[axis.dimension]
-    return Axis(add(axis.offset, inner.offset, axis.stride), inner.dimension, axis.stride * inner.stride)
+    outer, step = axis.stride, inner.stride
+    if isinstance(step, int):
+        stride = outer * step if isinstance(outer, int) else product(step, outer)
+    else:
+        stride = product(outer, step)
+    return Axis(add(axis.offset, product(outer, inner.offset)), inner.dimension, stride)
 
 
 def permuted(kernel: KernelWalk, value: ArrayValue, order: Sequence[int]) -> ArrayValue:

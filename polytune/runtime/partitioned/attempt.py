@@ -209,7 +209,8 @@ class Attempt:
             buffers[name] = pool_of(on.device).take(max(8, call.arrays[name].nbytes * threads))
             on.private.append(buffers[name])
         shapes = {name: call.arrays[name].shape for name in (*code.arrays, *code.private)}
-        return grid, arguments_of(code, buffers, shapes, call.scalars, (*call.parameters, *work.around), own)
+        integers_of = (*call.parameters, *work.around)
+        return grid, arguments_of(code, buffers, shapes, call.scalars, integers_of, own, call.origins)
 
     def _compute(self, part: Part, work: Work) -> None:
         """Run a piece on the processor."""

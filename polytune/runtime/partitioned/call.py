@@ -53,6 +53,8 @@ class SharedCall:
         run_part: runs a part on the processor.
         temporary: arrays whose contents nobody needs after the call.
         residences: the arrays that are kept on a device, by name.
+        origins: where the arrays are parts of others, the subscripts of the first element of each, by name; what the
+            call reads and writes is told from there on.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -62,6 +64,7 @@ class SharedCall:
     run_part: RunPart
     temporary: frozenset[str] = frozenset()
     residences: Mapping[str, Residence] = field(default_factory=dict)
+    origins: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

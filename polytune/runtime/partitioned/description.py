@@ -30,6 +30,7 @@ class DeviceCode:
         shared_memory: how many bytes of shared memory a block needs, an expression of ``{x}``, ``{y}`` and ``{z}``, the
             points of a block along its axes, and ``{depth}``, those of a tile along a sequential member; empty where
             there is nothing to keep there.
+        origins: of arrays of which the buffers hold parts, (array, axis) pairs, an int64 each: the first subscript.
     """
 
     name: str
@@ -41,6 +42,7 @@ class DeviceCode:
     positions: tuple[int, ...]
     sequential: int
     shared_memory: str
+    origins: tuple[tuple[str, int], ...] = ()
 
     @property
     def shares(self) -> bool:

@@ -85,13 +85,18 @@ class Execution:
                 kernels[number, partition] = self._kernels.kernel(devices[platform], part.device, shape), shape
         return CallPlan(configuration, devices, kernels, 0.0), time.perf_counter() - start
 
-    def run(self, call: SharedCall) -> CallReport:
+    def run(self, call: SharedCall, within: Partitioned | None = None) -> CallReport:
         """Run a call once, on the processor as far as a device fails, which is warned of once for each cause.
+
+        Args:
+            call: the call.
+            within: the version with the limits that the call keeps within; None where it is all of it.
 
         Raises:
             DeviceError: a device has failed, and elements that were on it alone are lost.
         """
-        attempt = Attempt(self.partitioned, self._transfers, call)
+        transfers = self._transfers if within is None else Transfers(within.parts)
+        attempt = Attempt(within or self.partitioned, transfers, call)
         try:
             report = attempt.run()
         finally:

@@ -200,6 +200,7 @@ def arguments_of(
     scalars: Mapping[str, Any],
     integers: Sequence[int],
     ranges: Sequence[tuple[int, int]],
+    origins: Mapping[str, tuple[int, ...]] | None = None,
 ) -> list[DeviceBuffer | np.generic]:
     """Return what a kernel is launched with, in order.
 
@@ -210,9 +211,11 @@ def arguments_of(
         scalars: the scalar arguments.
         integers: parameters, and loops around the region.
         ranges: the limits of its members.
+        origins: per array that is a part of another one, the subscripts of its first element.
     """
     found: list[DeviceBuffer | np.generic] = [buffers[name] for name in (*code.arrays, *code.private)]
     found += [np.int64(shapes[name][axis]) for name, axis in code.extents]
+    found += [np.int64(origins[name][axis] if origins else 0) for name, axis in code.origins]
     found += [np.dtype(dtype).type(scalars[name]) for name, dtype in code.scalars]
     found += [np.int64(value) for value in integers]
     found += [np.int64(limit) for pair in ranges for limit in pair]

@@ -93,7 +93,8 @@ def _depends_on_data(result: Result | None) -> bool:
             return True
         case ReturnedTuple(items):
             return any(map(_depends_on_data, items))
-    return False
+        case _:
+            return False
 
 
 def refusal(dependences: Dependences) -> UnsupportedSourceError:

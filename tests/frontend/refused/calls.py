@@ -147,27 +147,21 @@ def right_arguments_of_a_helper(A):
     A[0] = repeated(A[0])
 
 
-def writes(x, value):
-    for k in range(len(x)):
-        x[k] = value
+def grows(x, value):
+    x += value
     return value
 
 
-@refused("writes writes to x and is used for its value", "writes(x, 1.0)")
+@refused("grows writes to x and is used for its value", "grows(x, 1.0)")
 def value_and_writes(x):
-    x[0] = x[1] + writes(x, 1.0)
+    x[0] = x[1] + grows(x, 1.0)
 
 
-def fills(x, value):
-    for k in range(len(x)):
-        x[k] = value
-
-
-@mended(value_and_writes, VECTOR, "let the function either write arrays or return a number")
+@mended(value_and_writes, VECTOR, "call it in a line of its own, value = grows(...)")
 def writes_alone(x):
     before = x[1]
-    fills(x, 1.0)
-    x[0] = before + 1.0
+    value = grows(x, 1.0)
+    x[0] = before + value
 
 
 def silent(x):
@@ -262,21 +256,38 @@ def square_root(x):
     return x**0.5
 
 
-@refused("an exception in a function that the kernel calls", "raise ValueError")
-def exception_of_a_helper(A):
-    A[0] = square_root(A[0] + 4.0)
+@refused("square_root, which may raise an exception, is called in an expression", "square_root(x + 4.0)")
+def exception_in_a_comprehension(A):
+    A[:] = np.array([square_root(x + 4.0) for x in A])
 
 
-def square_root_or_nothing(x):
-    return -1.0 if x < 0.0 else x**0.5
+@mended(exception_in_a_comprehension, VECTOR, "call it in a line of its own")
+def exception_in_a_loop(A):
+    for i in range(len(A)):
+        value = square_root(A[i] + 4.0)
+        A[i] = value
 
 
-@mended(exception_of_a_helper, VECTOR, "return a number that says what is wrong")
-def exception_of_the_kernel(A):
-    root = square_root_or_nothing(A[0] + 4.0)
-    if root < 0.0:
-        raise ValueError
-    A[0] = root
+def root_above(x, least):
+    if x < least:
+        raise ValueError(f"{x} is too small")
+    return x**0.5
+
+
+@refused("an exception is made of 'x', a variable of root_above", 'raise ValueError(f"{x} is too small")')
+def exception_of_a_number_of_a_helper(A):
+    A[0] = root_above(A[0] + 4.0, 1.0)
+
+
+def root_above_the_least(x, least):
+    if x < least:
+        raise ValueError(f"less than {least}")
+    return x**0.5
+
+
+@mended(exception_of_a_number_of_a_helper, VECTOR, "leave it out of the exception's text")
+def exception_of_constants(A):
+    A[0] = root_above_the_least(A[0] + 4.0, 1.0)
 
 
 def number_or_two(x, n):

@@ -1,0 +1,80 @@
+"""Means along axes, variances and standard deviations."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from polytune.frontend import functions, promotion
+from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise
+from polytune.frontend.array_expressions.reductions import COMMON, Reduced, reduced_operand, total
+from polytune.frontend.array_expressions.temporaries import kept
+from polytune.frontend.array_expressions.values import ArrayValue, Operand
+from polytune.frontend.complex_numbers import squared_magnitude
+from polytune.frontend.frame import Frame
+from polytune.frontend.promotion import Value, constant
+
+
+def _count(reduced: Reduced, dtype: str) -> Value:
+    """Return how many elements each result is made of."""
+    count: Value = constant(1)
+    for extent in reduced.extents:
+        count = promotion.binary("*", count, Value(extent, weak=True))
+    return promotion.cast(count, dtype)
+
+
+def mean_of(frame: Frame, node: ast.AST, reduced: Reduced, dtype: str) -> Operand:
+    """Means of elements, as numbers of a type.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        reduced: the array, with what is reduced of it.
+        dtype: the type of the means.
+    """
+    count: Operand = _count(reduced, dtype)
+    if reduced.mask is not None:
+        count = computed(frame, node, total(Reduced(reduced.mask, reduced.axes, False), dtype))
+    return arithmetic(frame, node, "/", total(reduced, dtype), count)
+
+
+@compiles(np.mean, *COMMON)
+def _mean(call: ArrayCall) -> Operand:
+    reduced = reduced_operand(call, constant(0))
+    dtype = reduced.array.dtype if promotion.is_inexact(reduced.array.dtype) else "float64"
+    return mean_of(call.frame, call.node, reduced, call.dtype("dtype", dtype))
+
+
+def _variance(call: ArrayCall) -> Operand:
+    """The mean of the squared distances from the mean, as NumPy computes it, in two passes."""
+    frame, node = call.frame, call.node
+    reduced = reduced_operand(call)
+    array = reduced.array
+    if array.is_costly:
+        array = kept(frame, node, array)
+        reduced = Reduced(array, reduced.axes, reduced.keepdims)
+    dtype = call.dtype("dtype", array.dtype if promotion.is_inexact(array.dtype) else "float64")
+    freedom = call.constant("ddof", 0)
+    spread = Reduced(array, reduced.axes, True)
+    mean = computed(frame, node, mean_of(frame, node, spread, dtype))
+    distance = computed(frame, node, arithmetic(frame, node, "-", cast_array(frame, node, array, dtype), mean))
+    assert isinstance(distance, ArrayValue)
+    squares = elementwise(frame, node, lambda values: squared_magnitude(values[0]), [distance])
+    assert isinstance(squares, ArrayValue)
+    dtype = promotion.part_type(dtype)
+    totals = total(Reduced(squares, reduced.axes, reduced.keepdims), dtype)
+    count = functions.apply(np.maximum, [promotion.binary("-", _count(reduced, dtype), constant(freedom)), constant(0)])
+    return arithmetic(frame, node, "/", totals, count)
+
+
+@compiles(np.var, "a", "axis", "dtype", "ddof", "keepdims")
+def _var(call: ArrayCall) -> Operand:
+    return _variance(call)
+
+
+@compiles(np.std, "a", "axis", "dtype", "ddof", "keepdims")
+def _std(call: ArrayCall) -> Operand:
+    variance = _variance(call)
+    return elementwise(call.frame, call.node, lambda values: functions.apply(np.sqrt, values), [variance])

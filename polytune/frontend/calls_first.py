@@ -1,0 +1,359 @@
+"""Calls of functions that do more than compute a value, taken out of the expressions in which they stand.
+
+``A[i] + drawn(state) % n``, where the function changes the state, becomes three lines: one for what is read before the
+call, one for the call, one for the rest.  So each such call stands alone on the right side of an assignment, in the
+order in which Python evaluates an expression.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import field
+from types import FunctionType
+from typing import Any
+
+from polytune.errors import UnsupportedSourceError
+from polytune.frontend.comprehensions import Meaning, placed
+from polytune.frontend.desugaring import changed, meaning_outside
+from polytune.frontend.frame import Binding, ObjectBinding, assigned_names
+from polytune.frontend.generated_names import generated
+from polytune.frontend.jumps import own_jumps
+from polytune.frontend.source import NestedFunction, Source, inlinable, nodes_inside, read_source
+from polytune.records import dataclass
+
+_SCOPES = ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
+
+
+RAISED = generated("raised")
+"""The variable that says which exception a function that is called has raised: its number, 0 for none."""
+
+GUARDED = "is_guarded"
+"""The attribute of calls after which the function returns if they have raised an exception."""
+
+PASSED_ON = "passed on"
+"""What marks a return that passes on the exception of a function that was called."""
+
+
+def definition_of(function: FunctionType | NestedFunction | ast.FunctionDef) -> Hashable:
+    """Return what is the same for a function however often it is read."""
+    if isinstance(function, FunctionType):
+        return function.__code__
+    tree = function.source.tree if isinstance(function, NestedFunction) else function
+    return tree.name, tree.lineno, tree.col_offset
+
+
+@dataclass
+class CalledFunctions:
+    """Tells which functions may write arrays, by what their source looks like, and which raise exceptions.
+
+    Attributes:
+        raising: the definitions of those that raise exceptions, as earlier walks have found.
+        known: whether they may write, of functions that have been asked for.
+    """
+
+    raising: set[Hashable] = field(default_factory=set)
+    known: dict[Any, bool] = field(default_factory=dict)
+
+    def raises(self, function: FunctionType | NestedFunction | ast.FunctionDef | None) -> bool:
+        """Return whether a function raises exceptions."""
+        return function is not None and definition_of(function) in self.raising
+
+    def writes(self, function: Any) -> bool:
+        """Return whether a Python object is a function of the user's that may write arrays, or calls one that may."""
+        plain = inlinable(function)
+        if plain is None:
+            return False
+        if plain not in self.known:
+            self.known[plain] = False  # one that calls itself is refused
+            try:
+                source = plain.source if isinstance(plain, NestedFunction) else read_source(plain)
+            except UnsupportedSourceError:  # which is said where it is inlined
+                return False
+            self.known[plain] = self.in_body(source.tree.body, meaning_outside(source, local_names(source)))
+        return self.known[plain]
+
+    def in_body(self, body: Iterable[ast.stmt], meaning: Meaning) -> bool:
+        """Return whether statements seem to change elements of arrays, or call functions that do.
+
+        Args:
+            body: the statements.
+            meaning: what names from outside of their function mean.
+        """
+        for node in nodes_inside(body):
+            match node:
+                case ast.Subscript(ctx=ast.Store()) | ast.Call(keywords=[*_, ast.keyword("out")]):
+                    return True
+                case ast.Expr(ast.Call(function)) if inlinable(meaning(function)) is None:
+                    return True  # as A.sort()
+                case ast.FunctionDef(body=inside) if self.in_body(inside, meaning):
+                    return True
+                case ast.Call(function) if self.writes(meaning(function)):
+                    return True
+        return False
+
+
+def local_names(source: Source) -> set[str]:
+    """The names that a function has itself, its arguments among them."""
+    arguments = {argument.arg for argument in ast.walk(source.tree.args) if isinstance(argument, ast.arg)}
+    return arguments | set(assigned_names(source.tree.body))
+
+
+def meaning_in(bindings: Mapping[str, Binding], outside: Meaning) -> Meaning:
+    """Return what says what names mean that are functions: those from outside, and arguments.
+
+    Args:
+        bindings: the meanings of arguments.
+        outside: what says what names from outside mean.
+    """
+
+    def meaning(node: ast.expr) -> Any:
+        binding = bindings.get(node.id) if isinstance(node, ast.Name) else None
+        return binding.value if isinstance(binding, ObjectBinding) else outside(node)
+
+    return meaning
+
+
+def with_calls_first(
+    body: Sequence[ast.stmt], meaning: Meaning, fresh: Callable[[str], str], functions: CalledFunctions
+) -> list[ast.stmt]:
+    """The statements of a function with each call that may write arrays, or raise an exception, in a statement of its
+    own; after one that may raise, the function returns if it has.
+
+    A call that need not be evaluated gets there under a condition.  One in a comprehension stays where it is.
+
+    Args:
+        body: the statements, which stay as they are.
+        meaning: what names from outside of the function mean.
+        fresh: gives a name that the function does not have, like the one given.
+        functions: tells which do so.
+    """
+    nested = {node.name: node for node in nodes_inside(body) if isinstance(node, ast.FunctionDef)}
+
+    def definition(call: ast.Call) -> ast.FunctionDef | None:
+        return nested.get(call.func.id) if isinstance(call.func, ast.Name) else None
+
+    def raises(call: ast.Call) -> bool:
+        inner = definition(call)
+        return functions.raises(inlinable(meaning(call.func)) if inner is None else inner)
+
+    def is_separate(call: ast.Call) -> bool:
+        inner = definition(call)
+        writes = functions.writes(meaning(call.func)) if inner is None else functions.in_body(inner.body, meaning)
+        return writes or raises(call)
+
+    separator = _Separator(is_separate, raises, fresh)
+    return separator.block(body) if any(map(separator.has_calls, body)) else list(body)
+
+
+class _Separator:
+    """Takes calls out of statements.
+
+    Args:
+        is_separate: whether a call is to stand alone.
+        raises: whether a call may raise an exception.
+        fresh: gives a name that the function does not have, like the one given.
+    """
+
+    def __init__(
+        self,
+        is_separate: Callable[[ast.Call], bool],
+        raises: Callable[[ast.Call], bool],
+        fresh: Callable[[str], str],
+    ):
+        self.is_separate, self.raises, self.fresh = is_separate, raises, fresh
+
+    def has_calls(self, node: ast.AST | None) -> bool:
+        """Return whether a node has calls in it that are to stand alone."""
+        return node is not None and any(
+            isinstance(part, ast.Call) and self.is_separate(part) for part in nodes_inside([node])
+        )
+
+    def block(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
+        return [made for statement in body for made in self.statement(statement)]
+
+    def statement(self, node: ast.stmt) -> list[ast.stmt]:
+        """A statement, and what is now before it."""
+        if not self.has_calls(node):
+            return [node]
+        before: list[ast.stmt] = []
+        match node:
+            case ast.If(test, then, otherwise):
+                test = self.expression(test, before)
+                made: ast.stmt = changed(node, test=test, body=self.block(then), orelse=self.block(otherwise))
+            case ast.While():
+                return self.loop(node)
+            case ast.For(_, source, body, otherwise):
+                source = self.expression(source, before)
+                made = changed(node, iter=source, body=self.block(body), orelse=self.block(otherwise))
+            case ast.With(_, body):
+                made = changed(node, body=self.block(body))
+            case ast.Assert(test):
+                made = changed(node, test=self.expression(test, before))
+            case ast.Assign([ast.Name() | ast.Tuple()] as targets, ast.Call() as call) if self.raises(call) and not any(
+                map(self.has_calls, targets)
+            ):
+                made = changed(node, value=self.alone(call, before))
+                return [*before, made, self.guard(call)]
+            case ast.Expr(ast.Call() as call) if self.raises(call):
+                made = changed(node, value=self.alone(call, before))
+                return [*before, made, self.guard(call)]
+            case ast.Assign(targets, value):
+                value = self.alone(value, before)
+                if any(map(self.has_calls, targets)) or self.raises_alone(value):
+                    value = self.settled(value, before)
+                made = changed(node, value=value, targets=[self.expression(each, before) for each in targets])
+            case ast.AugAssign(ast.Subscript() as target, operator, value) if self.has_calls(value):
+                target = self.target(target, before)
+                old = self.settled(changed(target, ctx=ast.Load()), before)
+                new = placed(ast.BinOp(old, operator, self.expression(value, before)), node)
+                made = ast.copy_location(ast.Assign([target], new), node)
+            case ast.AugAssign(target, _, value):
+                if isinstance(target, ast.Subscript):
+                    target = self.target(target, before)
+                made = changed(node, target=target, value=self.expression(value, before))
+            case ast.AnnAssign(value=ast.expr() as value) | ast.Return(ast.expr() as value) | ast.Expr(value):
+                value = self.alone(value, before)
+                made = changed(node, value=self.settled(value, before) if self.raises_alone(value) else value)
+            case _:
+                return [node]
+        return [*before, made]
+
+    def raises_alone(self, value: ast.expr) -> bool:
+        return isinstance(value, ast.Call) and self.raises(value)
+
+    def guard(self, call: ast.Call) -> ast.stmt:
+        """A return, if a call has raised an exception."""
+        left = ast.Return(None)
+        left.raised = PASSED_ON  # type: ignore[attr-defined]
+        test = ast.Compare(ast.Name(RAISED, ast.Load()), [ast.NotEq()], [ast.Constant(0)])
+        return placed(ast.If(test, [left], []), call)
+
+    def loop(self, node: ast.While) -> list[ast.stmt]:
+        """A ``while``; what is taken out of its test is done in each iteration, and the test then ends the loop."""
+        before: list[ast.stmt] = []
+        test = self.expression(node.test, before)
+        body, otherwise = self.block(node.body), self.block(node.orelse)
+        if not before:
+            return [changed(node, body=body, orelse=otherwise)]
+        if otherwise and any(isinstance(jump, ast.Break) for jump in own_jumps(node.body)):
+            return [changed(node, body=body, orelse=otherwise)]
+        ended = placed(ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], []), node.test)
+        endless = ast.While(placed(ast.Constant(True), node.test), [*before, ended, *body], [])
+        return [ast.copy_location(endless, node), *otherwise]
+
+    def target(self, node: ast.Subscript, before: list[ast.stmt]) -> ast.Subscript:
+        """An element or part that is updated, with its subscripts as they are before the value is computed."""
+        inner = self.expression(node.slice, before)
+        return changed(node, slice=self.settled(inner, before))
+
+    def alone(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        """The value of a statement, where a call may stay if it is all of it."""
+        if isinstance(node, ast.Call) and self.is_separate(node):
+            return self.guarded(self.parts(node, before))
+        return self.expression(node, before)
+
+    def guarded(self, node: ast.expr) -> ast.expr:
+        """An expression, marked if it is a call that may raise an exception."""
+        if isinstance(node, ast.Call) and self.raises(node):
+            node = copy.copy(node)
+            setattr(node, GUARDED, True)
+        return node
+
+    def expression(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        """An expression without calls that are to stand alone; these, and what is evaluated before them, get names.
+
+        Args:
+            node: the expression.
+            before: gets the statements that come before the one in which it stands.
+        """
+        if not self.has_calls(node) or isinstance(node, _SCOPES):
+            return node
+        match node:
+            case ast.BoolOp(operator, [first, *later]) if any(map(self.has_calls, later)):
+                return self.in_turn(node, operator, first, later, before)
+            case ast.IfExp(test, then, otherwise) if self.has_calls(then) or self.has_calls(otherwise):
+                return self.chosen(node, test, then, otherwise, before)
+            case ast.Compare(comparators=[_, *later]) if any(map(self.has_calls, later)):
+                return node
+        made = self.parts(node, before)
+        return self.named(made, before) if isinstance(node, ast.Call) and self.is_separate(node) else made
+
+    def parts(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        """An expression whose parts have no calls that are to stand alone."""
+        fields = [(name, getattr(node, name)) for name in node._fields]
+        flat = [part for _, value in fields for part in (value if isinstance(value, list) else [value])]
+        places = [place for place, part in enumerate(flat) if isinstance(part, ast.AST) and self.has_calls(part)]
+        if not places:
+            return node
+        done: list[Any] = []
+        for place, part in enumerate(flat):
+            inside = part.value if isinstance(part, ast.keyword) else part
+            if isinstance(inside, ast.expr):
+                inside = self.expression(inside, before)
+                is_callee = isinstance(node, ast.Call) and place == 0
+                if place < places[-1] and not is_callee and not (isinstance(node, ast.Subscript) and place == 0):
+                    inside = self.settled(inside, before)
+            done.append(changed(part, value=inside) if isinstance(part, ast.keyword) else inside)
+        left = iter(done)
+        taken = {name: [next(left) for _ in value] if isinstance(value, list) else next(left) for name, value in fields}
+        return changed(node, **taken)
+
+    def settled(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        """The value that an expression has here, before what a call changes after it."""
+        match node:
+            case ast.Name() | ast.Constant() | ast.Attribute(ast.Name()):
+                return node
+            case ast.Tuple(items) | ast.List(items):
+                return changed(node, elts=[self.settled(each, before) for each in items])
+            case ast.Starred(value):
+                return changed(node, value=self.settled(value, before))
+            case ast.Slice(first, last, step):
+                ends = [None if each is None else self.settled(each, before) for each in (first, last, step)]
+                return changed(node, lower=ends[0], upper=ends[1], step=ends[2])
+            case _ if isinstance(node, _SCOPES):
+                return node
+        return self.named(node, before)
+
+    def named(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        name = self.fresh("value")
+        before.append(self.assignment(name, self.guarded(node)))
+        if isinstance(node, ast.Call) and self.raises(node):
+            before.append(self.guard(node))
+        return placed(ast.Name(name, ast.Load()), node)
+
+    def assignment(self, name: str, value: ast.expr) -> ast.stmt:
+        return placed(ast.Assign([ast.Name(name, ast.Store())], value), value)
+
+    def in_turn(
+        self, node: ast.expr, operator: ast.boolop, first: ast.expr, later: Sequence[ast.expr], before: list[ast.stmt]
+    ) -> ast.expr:
+        """``and`` or ``or``, each operand under a condition on those before it."""
+        name = self.fresh("value")
+        current = placed(ast.Name(name, ast.Load()), node)
+        before.append(self.assignment(name, self.expression(first, before)))
+        around = before
+        for operand in later:
+            inside: list[ast.stmt] = []
+            inside.append(self.assignment(name, self.expression(operand, inside)))
+            test: ast.expr = copy.copy(current)
+            if isinstance(operator, ast.Or):
+                test = placed(ast.UnaryOp(ast.Not(), test), operand)
+            around.append(placed(ast.If(test, inside, []), operand))
+            around = inside
+        return current
+
+    def chosen(
+        self, node: ast.expr, test: ast.expr, then: ast.expr, otherwise: ast.expr, before: list[ast.stmt]
+    ) -> ast.expr:
+        """``then if test else otherwise`` as a branch."""
+        name = self.fresh("value")
+        test = self.expression(test, before)
+        sides: list[list[ast.stmt]] = []
+        for side in (then, otherwise):
+            inside: list[ast.stmt] = []
+            inside.append(self.assignment(name, self.expression(side, inside)))
+            sides.append(inside)
+        before.append(placed(ast.If(test, *sides), node))
+        return placed(ast.Name(name, ast.Load()), node)
