@@ -366,6 +366,11 @@ class Expressions:
         for value, block in found:
             builder.position_at_end(block)
             code = value.code if isinstance(kind, Vector | Mask) else cast(builder, value.code, value.kind, kind)
+            if isinstance(kind, types.Integer) and _tests_bits(test):
+                # LLVM would make ``x ^ (p if b else 0)`` of ``x ^ p if b else x``, which has to wait for the test.
+                frozen = ir.Instruction(builder.block, code.type, "freeze", [code])
+                builder._insert(frozen)
+                code = frozen
             incoming.append((code, block))
             builder.branch(end)
         builder.position_at_end(end)
