@@ -61,12 +61,15 @@ class RegionAccount:
         pieces: into how many pieces workers share it out that need not wait for one another.
         members: how many loops over tiles it has.
         is_serial: whether one worker does all of it.
+        diagonal_tiles: the least number of tiles along a member, where they run along diagonals; the one in the middle,
+            which stands for all of them, is like most others where there are many.
     """
 
     counts: list[float]
     pieces: float
     members: int
     is_serial: bool
+    diagonal_tiles: int | None = None
 
 
 @dataclass
@@ -163,6 +166,8 @@ class Account:
                 diagonals = max(1, sum(counts[:shared]) - shared + 1)
                 waves, pieces = executions * diagonals, pieces / diagonals
         region = RegionAccount([0.0] * len(Kind), max(1.0, pieces), len(members), kind == "serial")
+        if kind == "wavefront":
+            region.diagonal_tiles = min(counts)
         region.counts[Kind.TILES] += executions * tiles
         region.counts[Kind.REGIONS] += waves
         self.regions.append(region)

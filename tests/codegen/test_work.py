@@ -129,6 +129,29 @@ def test_products_that_no_cache_holds_copy_rows(monkeypatch):
     assert "packed" in prediction.ranked(lambda _: 0.1)[0]["version"]
 
 
+def solved(a, x, b):
+    for i in range(a.shape[0]):
+        x[i] = b[i]
+        for j in range(i):
+            x[i] -= a[i, j] * x[j]
+        x[i] = x[i] / a[i, i]
+
+
+def test_triangles_have_several_tiles_along_diagonals(monkeypatch):
+    """The tile in the middle, by which work is counted, is not on the triangle's diagonal, where tiles are slow."""
+    generated, _ = generated_of(solved, np.eye(4), np.ones(4), np.ones(4))
+    prediction = expected_of(generated, (5000,) * len(generated.module.PARAMETERS), monkeypatch)
+    diagonal = [
+        (configuration, account)
+        for configuration in prediction.ranked(lambda _: 0.1)
+        for account in prediction._account_of(configuration).regions
+        if account.diagonal_tiles is not None
+    ]
+    assert diagonal
+    for configuration, account in diagonal:
+        assert account.diagonal_tiles >= 4, configuration
+
+
 def test_copies_of_rows_are_made_in_vectors():
     matrix = np.empty((384, 384))
     generated, parameters = generated_of(product, matrix, matrix.copy(), matrix.copy())
