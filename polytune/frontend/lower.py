@@ -128,6 +128,10 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     write_back(frame)
     if not kernel.skipped:
         kernel.result = result_of_kernel(frame)
+        if kernel.result is not None and not any(
+            performed(frame.nodes)
+        ):  # a kernel has a statement, if nothing but this
+            store_scalar(frame, body.statements[-1], kernel.fresh("unused"), constant(0))
     for name, kind in kernel.kinds.items():
         kernel.arrays[name] = _scalar(kernel, name, kind)
     return frame.nodes

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tests.frontend.acceptance import accepted
@@ -175,3 +177,38 @@ def sampled_without_repetition(A, state):
                 reject = False
         indices[i] = j
     return indices
+
+
+# ---- parts with bounds that depend on data, given to NumPy; kernels that only compute numbers
+
+
+@accepted(lambda: (vector(12), np.array([0, 2, 2, 7, 20])), lambda: (vector(4), np.array([-3, 9, 0, 4])))
+def sorted_parts(x, first):
+    found = np.zeros(len(first) - 1)
+    s = np.zeros(len(x))
+    for i in range(len(found)):
+        part = x[first[i] : first[i + 1]]
+        if len(part) > 1:
+            found[i] = np.sort(part)[1] + np.median(part)
+            s[first[i] : first[i + 1]] = np.sort(part)
+            k = np.argsort(part)
+            found[i] += part[k[0]] + part[k[:1]].sum()
+        found[i] += np.searchsorted(np.sort(x)[first[i] : first[i + 1]], x[0], side="right")
+    return found, s
+
+
+@accepted(lambda: (2.0, 3), lambda: (2, -3.5), lambda: (np.float32(2.0), 3))
+def numbers_alone(x, n):
+    return (x, (n, x / n)), x > 1, None, 3.5, math.exp(n) + x
+
+
+@accepted(lambda: (2, 3), lambda: (-2, 3))
+def integer_chosen(x: int, n: int):
+    if x > 0:
+        return x, n
+    return n, x
+
+
+@accepted(lambda: (2, 3))
+def an_argument(x, n):
+    return n

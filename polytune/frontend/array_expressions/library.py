@@ -14,7 +14,7 @@ from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import allocate, emit, kept, perform
 from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Shape
 from polytune.frontend.array_expressions.views import element_of, in_memory, whole
-from polytune.frontend.expression import ArrayPart, Assign, Counter, Element, Expression, LibraryCall
+from polytune.frontend.expression import ArrayPart, Assign, Counter, Element, Expression, LibraryCall, walk
 from polytune.frontend.frame import Frame
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.promotion import Value, convert, number, truth
@@ -79,8 +79,12 @@ def change(frame: Frame, node: ast.AST, function: str, target: ArrayValue, *, st
 
 
 def _is_count(frame: Frame, size: Expression) -> bool:
-    """Return whether an extent is one that a call of the library has counted, so that the array has room for it."""
-    return isinstance(size, Element) and size.array in frame.kernel.counts
+    """Return whether an extent depends on data but is within an array: what a call of the library has counted, and what
+    a slice is cut off to."""
+    if isinstance(size, Element) and size.array in frame.kernel.counts:
+        return True
+    variables = [part for part in walk(size) if isinstance(part, Element)]
+    return size in frame.kernel.most and all(part.array in frame.kernel.bounds for part in variables)
 
 
 def _in_memory(frame: Frame, node: ast.AST, argument: ArrayValue | Value) -> tuple[ArrayRegion, Shape]:
