@@ -97,6 +97,7 @@ def inline_call(
         and not _returns_argument(callee, meanings)
         and not computes_arrays(statements, meanings)
         and not functions.in_body(statements, means)
+        and not (any(isinstance(each, ast.If) for each in statements) and functions.has_loops(statements, means))
     ):
         inner.bindings = {**outer, **meanings}
         kernel.calls.append(function)

@@ -212,3 +212,92 @@ def integer_chosen(x: int, n: int):
 @accepted(lambda: (2, 3))
 def an_argument(x, n):
     return n
+
+
+# ---- functions with loops in what need not be evaluated
+
+
+def has(A, v):
+    return any(x == v for x in A)
+
+
+def norm1(A):
+    t = 0.0
+    for x in A:
+        t += abs(x)
+    return t
+
+
+@accepted(lambda: (vector(5), 2.0), lambda: (vector(5), -2.0))
+def calls_in_conditions(A, x):
+    if x > 0 and not has(A, x) and norm1(A) > 1.0:
+        A[0] = x
+    y = norm1(A[1:]) if x < 0 else 2.0
+    while norm1(A) > 0.5:
+        A *= 0.5
+        y += 1.0
+    k = 0
+    while k < 3 and norm1(A[k:]) > 0.1:
+        k += 1
+        if k == 2:
+            continue
+        y -= 0.125
+    return y + (1.0 if norm1(A) > 0.2 or has(A, 7.0) else 0.0), k
+
+
+@accepted(lambda: (vector(5), vector(7)))
+def calls_in_choices(A, B):
+    n = 0
+    for i in range(len(B)):
+        if i % 2 == 0 or has(A, B[i]):
+            n += 1
+        B[i] = B[i] * 2.0 if not has(A, B[i]) else norm1(A)
+    return n
+
+
+@accepted(lambda: (vector(5), vector(7)))
+def calls_in_branches(A, B):
+    for i in range(len(B)):
+        if i == 3:
+            B[i] = 2.0
+        elif i > 1 and has(A, B[i]):
+            B[i] = 7.0
+        else:
+            B[i] = -1.0
+
+
+@accepted(*(lambda k=k: (vector(6), np.array(k)) for k in ([2, 5], [-2, 9], [4, 1])))
+def parts_of_parts_given_to_numpy(A, k):
+    a = A[k[0] : k[1]]
+    n = np.searchsorted(A[: k[0]][1:], A[0])
+    b = np.sort(np.concatenate((a, A[1:])))
+    c = np.sort(a + A[k[0] : k[1]] * 2.0)
+    d = np.sort(a[::-2])
+    e = np.sort(a[1:-1])
+    f = np.sort(A[A > 1.0][:3])
+    return n, b[0], c.sum(), d.sum(), e.sum(), f.sum(), len(b), len(d)
+
+
+def total_of(x):
+    t = 0.0
+    for v in x:
+        t += v
+    return t
+
+
+def sum_or_more(x, y):
+    if y > 0:
+        return total_of(x) * 2
+    z = y + 1
+    return z
+
+
+@accepted(lambda: (vector(6), 1.0), lambda: (vector(6), -1.0))
+def loops_in_a_branch(A, y):
+    A[0] += sum_or_more(A, y)
+    return sum_or_more(A, y)
+
+
+@accepted(lambda: (vector(6), 1.0), lambda: (vector(6), -1.0))
+def loops_in_a_comprehension(A, y):
+    return np.array([total_of(A) if A[i] > 0 else 0.0 for i in range(3)])
