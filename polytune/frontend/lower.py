@@ -12,7 +12,8 @@ from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend import bits, complex_numbers
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.array_expressions.reshaping import write_back
-from polytune.frontend.calls_first import RAISED, CalledFunctions, meaning_in, with_calls_first
+from polytune.frontend.called_functions import CalledFunctions, meaning_in
+from polytune.frontend.calls_first import RAISED, with_calls_first
 from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Cast, Constant
 from polytune.frontend.expressions import evaluate

@@ -10,7 +10,8 @@ from polytune.frontend.array_expressions.calling import array_meaning, array_of_
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.bindings import map_arrays, map_values, meaning_of
-from polytune.frontend.calls_first import PASSED_ON, definition_of
+from polytune.frontend.called_functions import definition_of
+from polytune.frontend.calls_first import PASSED_ON
 from polytune.frontend.expression import Counter, Element, Expression, Iterator, walk
 from polytune.frontend.frame import (
     ArrayBinding,
