@@ -278,6 +278,8 @@ def _arrays_in(nodes: Iterable[ast.expr]) -> Iterator[str]:
                 yield from _arrays_in([left, right])
             case ast.UnaryOp(_, operand):
                 yield from _arrays_in([operand])
+            case ast.IfExp(_, then, otherwise):
+                yield from _arrays_in([then, otherwise])
             case ast.Tuple(elements):
                 yield from _arrays_in(elements)
             case ast.Slice(lower, upper, step):

@@ -301,3 +301,17 @@ def loops_in_a_branch(A, y):
 @accepted(lambda: (vector(6), 1.0), lambda: (vector(6), -1.0))
 def loops_in_a_comprehension(A, y):
     return np.array([total_of(A) if A[i] > 0 else 0.0 for i in range(3)])
+
+
+# ---- extrema where there is nothing
+
+
+@accepted(lambda: (vector(7), 0.0), lambda: (vector(7), 100.0), lambda: (np.zeros(0), 100.0))
+def extrema_of_what_there_is(A, x):
+    mask = x < A
+    total = 0.0
+    if mask.any():
+        total = np.min(A[mask]) + A[mask].max()
+    if A.sum() > 0.0:
+        total += A[2:].max()
+    return total + np.max(A, initial=3.0)

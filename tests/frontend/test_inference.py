@@ -133,3 +133,16 @@ def test_an_annotation_says_that_an_argument_is_an_array() -> None:
     assert str(types) == "x: float64[::1], scale: float"
     assert analyse(distribution, types).statements
     assert "x: float64[:, ::1], scale: float" in map(str, possible_signatures(distribution))
+
+
+def bounds_of_one_array_in_a_choice(first, ends, n):
+    total = 0
+    for i in range(n):
+        last = ends[i] if i < n - 1 else n
+        for k in range(first[i], last):
+            total += k
+    return total
+
+
+def test_both_sides_of_a_choice_that_bounds_a_loop_are_integers() -> None:
+    assert str(infer_signature(bounds_of_one_array_in_a_choice)) == "first: int64[::1], ends: int64[::1], n: int"
