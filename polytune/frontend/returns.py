@@ -79,6 +79,8 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
 def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
     """A part of an array as it is returned: a copy, or, where its size is only known in the end, what Python cuts out
     of the array then."""
+    if not view.ndim:
+        return ValueBinding(view.at([]))
     region = view.region
     sizes = [part for extent in view.shape for part in walk(extent)]
     dimensions = [] if region is None else [axis.dimension for axis in region.axes if axis.dimension is not None]

@@ -315,3 +315,9 @@ def extrema_of_what_there_is(A, x):
     if A.sum() > 0.0:
         total += A[2:].max()
     return total + np.max(A, initial=3.0)
+
+
+@accepted(lambda: (np.ones((1, 3)), np.array([3, 1, -1])))
+def numbers_where_arrays_are_expected(A, k):
+    first = np.squeeze(A[:, 0], axis=0)
+    return first, np.argmin(3.0), np.argmax(A[0, 0]), np.reciprocal(7), np.reciprocal(k), np.add(np.sum(A), 1.0)

@@ -52,7 +52,7 @@ def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
 
 def is_counted(frame: Frame, view: ArrayValue) -> bool:
     """Return whether an array is the first elements of a new one, as many as a variable counts."""
-    if view.region is None or not isinstance(view.shape[0], Element) or view.shape[0].subscripts:
+    if not view.shape or view.region is None or not isinstance(view.shape[0], Element) or view.shape[0].subscripts:
         return False
     array = frame.kernel.arrays[view.region.array]
     extents = [frame.kernel.extents[array.name, place].expression for place in range(array.ndim)]

@@ -95,6 +95,8 @@ def _position(call: ArrayCall, symbol: str) -> Operand:
     """``np.argmin`` and ``np.argmax``: the first such element, or the first NaN."""
     frame, node = call.frame, call.node
     array = call.array("a")
+    if not array.ndim:  # a number, which has one place
+        return Value(ZERO)
     axis = call.axis("axis", array.ndim)
     if axis is None and array.ndim > 1:
         if call.given("keepdims"):

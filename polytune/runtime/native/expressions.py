@@ -419,8 +419,8 @@ class Expressions:
 
 
 def _tests_bits(test: ast.expr) -> bool:
-    """Whether a condition compares what was computed bit by bit, as ``(x & 1) != 0``; masks of truth values are none
-    of that."""
+    """Return whether a condition compares what was computed bit by bit, as ``(x & 1) != 0``; masks of truth values are
+    none of that."""
     comparisons = (node for node in ast.walk(test) if isinstance(node, ast.Compare))
     compared = (part for node in comparisons for side in (node.left, *node.comparators) for part in ast.walk(side))
     return any(isinstance(part, ast.BinOp) and type(part.op) in _OF_BITS for part in compared)
