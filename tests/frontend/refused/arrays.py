@@ -263,20 +263,6 @@ def residuals_from_the_solution(A, b):
     b[0] = np.sum(r * r)
 
 
-@refused("a part whose size depends on data is given to a function of NumPy's", "np.searchsorted(A[: int(A[1])], A[0])")
-def library_call_of_a_part(A):
-    A[0] = np.searchsorted(A[: int(A[1])], A[0])
-
-
-@mended(library_call_of_a_part, lambda: (np.array([2.5, 4.0, 6.0, 8.0, 9.0]),), "write the loop over the part")
-def loop_over_the_part(A):
-    found = 0
-    for k in range(int(A[1])):
-        if A[k] < A[0]:
-            found += 1
-    A[0] = found
-
-
 @refused("an operator on a list", "[0.0] * 3")
 def repeated_list(A):
     x = [0.0] * 3
@@ -327,3 +313,15 @@ def bits_of_a_float(A):
 @mended(bits_of_a_float, VECTOR, "convert them: int(x)", is_error=True)
 def bits_of_an_integer(A):
     A[0] = ~int(A[1])
+
+
+@refused("the value of .sort(...)", "A.sort()")
+def value_of_a_change(A):
+    B = A.sort()
+    A[0] = B[1]
+
+
+@mended(value_of_a_change, VECTOR, "np.sort(A), which is a new array", is_error=True)
+def sorted_copy(A):
+    B = np.sort(A)
+    A[0] = B[1]
