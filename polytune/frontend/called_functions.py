@@ -1,4 +1,4 @@
-"""What functions that a kernel calls do besides computing a value: write arrays, raise exceptions, have loops."""
+"""Effects of functions that a kernel calls besides the value that they give: writes of arrays, exceptions, loops."""
 
 from __future__ import annotations
 
