@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -45,6 +46,7 @@ def test_recordings_are_found_by_what_they_are(data):
     assert [recorded.name for recorded in found.spaces] == ["blur__A", "blur__B"]
     assert found.laplacian is not None and len(found.laplacian) == 243
     assert not found.profiled and len(found.examples) == 3
+    assert {"bicg", "convolution", "gemm_batched"} <= {recorded.name for recorded in found.counted}
     (data / "more").mkdir()
     (data / "more" / "same.csv").write_bytes((data / "blur__A.csv").read_bytes())
     assert [recorded.name for recorded in find_recordings(data).spaces] == ["blur__A", "blur__B"]
@@ -100,6 +102,29 @@ def test_traces_of_the_examples(tmp_path):
     written = write_report(tmp_path / "r", None, Effort(2), lambda line: None, ["hierarchical-traces"])
     text = written.read_text()
     assert "online:epsilon=0.5,decay=0" in text and text.count("<img ") == 6
+
+
+def test_counters_of_own_kernels(tmp_path, capsys):
+    """On at least three of the kernels that come with polytune a third of random search's steps is enough."""
+    assert main(["papers", "-o", str(tmp_path), "--repeats", "20", "--only", "counters-own-kernels"]) == 0
+    outcome = json.loads((tmp_path / "counters-own-kernels.json").read_text())["outcome"]
+    (table,) = outcome["tables"]
+    ratios = {name: float(ratio) for name, _, _, _, ratio in table["rows"]}
+    assert len(ratios) >= 4 and sum(ratio <= 1 / 3 for ratio in ratios.values()) >= 3
+    assert outcome["ours"].startswith("at most a third of random search's steps on 3 of 4")
+
+
+def test_real_time_has_a_curve_of_each_kernel(tmp_path):
+    (item,) = [item for item in ITEMS if item.name == "counters-real-time"]
+    found = find_recordings(None)
+    made = item.make(replace(found, counted=found.counted[:1]), Effort(4), tmp_path)
+    (table,) = made.tables
+    assert [file.read_bytes()[:4] for file in made.figures.values()] == [b"\x89PNG"]
+    moments = [float(row[1]) for row in table.rows]
+    assert moments == sorted(moments)
+    for _, _, *slowdowns in table.rows:
+        assert all(cell == "-" or float(cell) >= 1.0 for cell in slowdowns)
+    assert item.make(replace(found, counted=[]), Effort(4), tmp_path) is None
 
 
 def test_text_is_no_markup():

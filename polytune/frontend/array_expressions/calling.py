@@ -167,7 +167,9 @@ def evaluate_statement(frame: Frame, call: ast.Call, function: Any, evaluate: Ev
         evaluate: reads an expression.
     """
     match call:
-        case ast.Call(ast.Attribute(owner, "sort"), axes, keywords) if len(axes) + len(keywords) <= 1:
+        case ast.Call(ast.Attribute(owner, "sort"), axes, keywords) if (
+            function is None and len(axes) + len(keywords) <= 1
+        ):
             target = computed(frame, call, evaluate(frame, owner))
             axis = next((_constant(each) for each in (*axes, *(k.value for k in keywords if k.arg == "axis"))), -1)
             if isinstance(target, ArrayValue) and axis is not None and -target.ndim <= axis < target.ndim:

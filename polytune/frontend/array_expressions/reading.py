@@ -242,6 +242,13 @@ def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_
         if not isinstance(receiver, Value):
             function = method(node.func.attr)
             name = node.func.attr
+            if name in ("sort", "partition"):
+                raise frame.source.refusal(
+                    node,
+                    f"the value of .{name}(...)",
+                    "the method changes the array, and its value is None",
+                    f"call it in a line of its own, or use np.{name}(A), which is a new array",
+                )
             if handler_of(function) is None and not is_known(function):
                 raise frame.source.refusal(
                     node,

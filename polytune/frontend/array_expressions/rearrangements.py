@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,11 @@ from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import counted
 
 
+def _are_dimensions(axes: Sequence[Any], ndim: int) -> bool:
+    """Return whether all axes are integers that name dimensions which there are, from either end."""
+    return all(isinstance(each, int) and -ndim <= each < ndim for each in axes)
+
+
 def _whole_axes(ndim: int) -> list[Axis]:
     return [Axis(ZERO, dimension) for dimension in range(ndim)]
 
@@ -42,8 +48,7 @@ def _transpose(call: ArrayCall) -> Operand:
     if isinstance(order, int):
         order = (order,)
     order = tuple(reversed(range(array.ndim))) if order is None else tuple(order)
-    inside = all(-array.ndim <= each < array.ndim for each in order)
-    if not inside or sorted(each % array.ndim for each in order) != list(range(array.ndim)):
+    if not _are_dimensions(order, array.ndim) or sorted(each % array.ndim for each in order) != list(range(array.ndim)):
         raise call.refusal(f"the axes {order} of an array of {array.ndim} dimensions", "name each dimension once")
     return permuted(call.frame.kernel, array, [each % array.ndim for each in order])
 
@@ -147,7 +152,7 @@ def _squeeze(call: ArrayCall) -> Operand:
             raise call.refusal("np.squeeze without an axis", "name the axis")
     else:
         named = (axis,) if isinstance(axis, int) else axis
-        if not all(-array.ndim <= each < array.ndim for each in named):
+        if not _are_dimensions(named, array.ndim):
             raise call.refusal(
                 f"the axis {axis} of an array of {array.ndim} dimensions", "name dimensions that there are"
             )

@@ -32,15 +32,17 @@ class Recordings:
 
     Attributes:
         spaces: recordings of kernels on devices.
-        profiled: those with performance counters.
+        profiled: those with performance counters of a profiler.
         laplacian: that of the Laplacian kernel; None where it is not at hand.
-        examples: those that come with polytune.
+        examples: those of polytune's kernels that come with it, without counters.
+        counted: recordings of polytune's kernels with its own counters, those that come with it among them.
     """
 
     spaces: Sequence[RecordedSpace]
     profiled: Sequence[RecordedSpace]
     laplacian: RecordedSpace | None
     examples: Sequence[RecordedSpace]
+    counted: Sequence[RecordedSpace] = ()
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from polytune.lab.papers import (
 from polytune.lab.papers.item import Effort, Item, Recordings, Reproduction
 from polytune.lab.papers.page import page
 from polytune.lab.recording import RecordedSpace
+from polytune.tuner.counters.names import expected_times
 
 __all__ = ["ITEMS", "find_recordings", "write_report"]
 
@@ -53,6 +54,8 @@ def find_recordings(folder: Path | None) -> Recordings:
     """
     spaces: list[RecordedSpace] = []
     profiled: list[RecordedSpace] = []
+    own = [load(EXAMPLE + name) for name in examples()]
+    counted: list[RecordedSpace] = []
     laplacian = None
     if folder is not None and not folder.is_dir():
         raise RecordingError(f"{folder} is no folder: --data names one with recorded spaces")
@@ -65,6 +68,8 @@ def find_recordings(folder: Path | None) -> Recordings:
             continue
         if _LAPLACIAN <= set(recorded.space.names) <= _LAPLACIAN | _ALSO_LAPLACIAN:
             laplacian = laplacian or recorded
+        elif expected_times(recorded.counters):
+            counted.append(recorded)
         elif recorded.counters:
             profiled.append(recorded)
         else:
@@ -73,7 +78,8 @@ def find_recordings(folder: Path | None) -> Recordings:
                 spaces.append(recorded)
             elif _rank(recorded) < _rank(spaces[same]):
                 spaces[same] = recorded
-    return Recordings(spaces, profiled, laplacian, [load(EXAMPLE + name) for name in examples()])
+    counted += (recorded for recorded in own if recorded.counters)
+    return Recordings(spaces, profiled, laplacian, [recorded for recorded in own if not recorded.counters], counted)
 
 
 def _is_same(one: RecordedSpace, other: RecordedSpace) -> bool:
@@ -148,8 +154,9 @@ def write_report(
         laplacian = "with" if recordings.laplacian else "without"
         about = (
             f"{len(recordings.spaces)} recorded spaces, {len(recordings.profiled)} with counters, {laplacian} that of "
-            f"the Laplacian kernel, and {len(recordings.examples)} of polytune's own; {effort.repeats} runs where a "
-            f"paper has 200, seed {effort.seed}."
+            f"the Laplacian kernel, and {len(recordings.examples) + len(recordings.counted)} of polytune's own, "
+            f"{len(recordings.counted)} of them with counters; {effort.repeats} runs where a paper has 200, seed "
+            f"{effort.seed}."
         )
         replace_text(output / "index.html", page(found, about))
     return output / "index.html"

@@ -363,9 +363,15 @@ class Expressions:
         kind = first.kind if first.kind == second.kind else unified(first.kind, second.kind)
         kind = types.unliteral(kind)
         incoming = []
-        for value, block in found:
+        for (value, block), node in zip(found, (then, otherwise), strict=True):
             builder.position_at_end(block)
             code = value.code if isinstance(kind, Vector | Mask) else cast(builder, value.code, value.kind, kind)
+            changes = isinstance(node, ast.BinOp) and type(node.op) in (*_OF_BITS, *_OF_INTEGERS)
+            if changes and isinstance(kind, types.Integer) and _tests_bits(test):
+                # LLVM would make ``x ^ (p if b else 0)`` of ``x ^ p if b else x``, which has to wait for the test.
+                frozen = ir.Instruction(builder.block, code.type, "freeze", [code])
+                builder._insert(frozen)
+                code = frozen
             incoming.append((code, block))
             builder.branch(end)
         builder.position_at_end(end)

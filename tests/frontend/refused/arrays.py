@@ -313,3 +313,15 @@ def bits_of_a_float(A):
 @mended(bits_of_a_float, VECTOR, "convert them: int(x)", is_error=True)
 def bits_of_an_integer(A):
     A[0] = ~int(A[1])
+
+
+@refused("the value of .sort(...)", "A.sort()")
+def value_of_a_change(A):
+    B = A.sort()
+    A[0] = B[1]
+
+
+@mended(value_of_a_change, VECTOR, "np.sort(A), which is a new array", is_error=True)
+def sorted_copy(A):
+    B = np.sort(A)
+    A[0] = B[1]
