@@ -1,4 +1,4 @@
-"""The effects of functions that a kernel calls, besides the values they give: writes to arrays, exceptions, loops."""
+"""Effects of functions that a kernel calls besides the value that they give: writes of arrays, exceptions, loops."""
 
 from __future__ import annotations
 

@@ -16,8 +16,16 @@ import numpy as np
 from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.values import ArrayValue
-from polytune.frontend.bindings import items_of
-from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding, SelectionBinding, ViewBinding
+from polytune.frontend.bindings import items_of, meaning_of
+from polytune.frontend.frame import (
+    ArrayBinding,
+    Frame,
+    Meaning,
+    ObjectBinding,
+    SelectionBinding,
+    ValueBinding,
+    ViewBinding,
+)
 from polytune.frontend.jumps import own_jumps
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.source import nodes_inside
@@ -266,6 +274,14 @@ def _is_of_numba(function: object, name: str) -> bool:
     return module.partition(".")[0] == "numba" and getattr(function, "__name__", "") == name
 
 
+def _holds_constants(meaning: Meaning) -> bool:
+    """Return whether a name means a tuple of numbers that are seen in the source, any of which can be asked for."""
+    items = items_of(meaning)
+    return items is not None and all(
+        isinstance(item, ValueBinding) and item.value.constant is not None for item in items
+    )
+
+
 class _Maker:
     """Makes the assignments before a loop and at the start of an iteration, and collects how many elements there are of
     each thing."""
@@ -334,9 +350,15 @@ class _Maker:
                 assert isinstance(selected, ArrayValue)
                 self.frame.bindings[name] = array_meaning(self.frame, source, selected)
                 return self.name(name)
-            if not isinstance(lookup(self.frame, source), ArrayBinding | ViewBinding):
+            if not isinstance(meaning, ArrayBinding | ViewBinding) and not _holds_constants(meaning):
                 raise self.not_counted(source)
             return source
+        if isinstance(source, ast.Tuple | ast.List):
+            meaning = meaning_of(self.frame, source)
+            if _holds_constants(meaning):
+                name = self.frame.fresh("elements")
+                self.frame.bindings[name] = meaning
+                return self.name(name)
         if not isinstance(source, ast.Attribute | ast.Subscript) and not self.is_of_numpy(source):
             raise self.not_counted(source)
         name = self.frame.fresh("elements")

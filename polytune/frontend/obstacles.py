@@ -30,6 +30,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.outside_calls import unknown_call
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import Parameter
+from polytune.frontend.slice_objects import with_slices_written
 from polytune.frontend.source import nodes_inside
 from polytune.frontend.tuples import inlined_call
 
@@ -61,7 +62,7 @@ def read_on(frame: Frame, statement: ast.stmt, lower: LowerOne) -> None:
         kernel.skipped += 1
         is_tried = False
     del kernel.calls[calls:], frame.nodes[nodes:]
-    for expression in _expressions(statement):
+    for expression in _expressions(with_slices_written(frame, statement)):
         for part in _parts(expression) if is_tried else [expression]:
             _read_part(frame, part)
     if isinstance(statement, _Inside):

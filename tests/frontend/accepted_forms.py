@@ -250,3 +250,18 @@ def up_to_the_first_above(x, most):
         made[n] = 2.0 * x[i]
         n += 1
     return made
+
+
+# ---- constants beside arrays
+
+WEIGHTS = [0.25, 0.5, 0.25]
+
+
+@accepted(lambda: (vector(5),), lambda: (vector(2),))
+def weighted_by_constants(A):
+    total = sum(w * a for w, a in zip(WEIGHTS, A))
+    for a, k in zip(A, (2, 0, 1, 1)):
+        total += a * k
+    for i, (w, row) in enumerate(zip(WEIGHTS, A)):
+        total -= w * row * i
+    return total
