@@ -26,7 +26,7 @@ help:
 	@echo "make docs        build the site to build/site; a link that leads nowhere fails"
 	@echo "make report      write the pages of gemm, jacobi-2d and nussinov, tuned for REPORT_SECONDS=5 each, to build/reports"
 	@echo "make test        run the tests"
-	@echo "make quick       run the tests of the frontend, of spaces and of the architecture, and a slice of every other folder"
+	@echo "make quick       run a slice of the tests of every folder, with each of the frontend, of spaces and of the architecture in some cases"
 	@echo "make coverage    run the tests and print what share of the lines they run"
 	@echo "make fuzz        try random programs for SECONDS=600, from number START= on"
 	@echo "make lint        check style and types"

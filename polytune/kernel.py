@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
 import logging
 import os
@@ -11,7 +10,6 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
@@ -31,8 +29,9 @@ from polytune.errors import (
     SourceLocation,
     UnsupportedSourceError,
 )
+from polytune.identity import KernelIdentity
 from polytune.module_cache import StretchedExtents, compiler_digest, module_cache, stretched_extents, with_ones
-from polytune.normal_form import NormalForm, normal_location, normal_text, original_location
+from polytune.normal_form import NormalForm, normal_location, original_location
 from polytune.runtime.arguments import usable_signature
 from polytune.runtime.background.compiler import background
 from polytune.runtime.cache_key import key_of
@@ -44,8 +43,7 @@ from polytune.runtime.machine import machine, vector_registers
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.threads import current_threads
 from polytune.signature import Signature, Structure
-from polytune.structures import functions_of, has_structure, misplaced, taken_apart
-from polytune.surroundings import Surroundings, surroundings_of, surroundings_of_value
+from polytune.structures import has_structure, misplaced, taken_apart
 from polytune.tracebacks import shows_frames_of_callers, warn_caller
 from polytune.tuner import Budget, OnlineTuner, Search, Space
 from polytune.tuner.budget import seconds_text
@@ -105,13 +103,11 @@ class Kernel(CallableKernel, Generic[P, R]):
             raise PolytuneError(_no_function(function))
         self.__wrapped__ = function
         self.is_strict = strict
-        self._surroundings = Surroundings()
+        self._identity = KernelIdentity(function, strict=strict)
         self._changes = 0
         self._types_of_source: Signature | None = None
         self._shard_modules: dict[str, ShardedKernel] = {}
         self._stretched_extents: dict[Signature, StretchedExtents] = {}
-        self._functions: dict[Any, Callable[..., Any]] = {}
-        self._outside_functions: dict[Callable[..., Any], Surroundings] = {}
         functools.update_wrapper(self, function)
         super().__init__(
             function.__name__,
@@ -267,7 +263,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             identity = key_of("shards", *described, str(signature), options, compiler_digest())
             found = self._shard_modules.get(identity)
             if found is None:
-                forms = [NormalForm(function, k) for k, function in enumerate(self._surroundings.functions)]
+                forms = [NormalForm(function, k) for k, function in enumerate(self._identity.source_functions())]
                 module = module_cache().load(identity)
                 if module is None:
                     places = partial(normal_location, forms)
@@ -377,21 +373,8 @@ class Kernel(CallableKernel, Generic[P, R]):
             return self._names, values, ()
         code = self.__wrapped__.__code__
         taken = (*code.co_varnames, *code.co_names, *code.co_freevars, *code.co_cellvars)
-        found = taken_apart(self._names, values, taken, self._known_function)
+        found = taken_apart(self._names, values, taken, self._identity.known_function)
         return found.names, found.values, found.structure
-
-    def _known_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that was an argument before and does the same: one that is defined anew for each call is one
-        function."""
-        if not isinstance(function, FunctionType):
-            return function
-        try:
-            cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
-            key = function.__code__, id(function.__globals__), tuple((type(value), value) for value in cells)
-            with self._lock:
-                return self._functions.setdefault((*key, function.__defaults__), function)
-        except (TypeError, ValueError):  # an array, or a variable without a value
-            return function
 
     def _with_source(self, error: ArgumentError, values: tuple[Any, ...]) -> ArgumentError:
         """The refusal of a call's types, and that of the source, if it is refused too: both obstacles at once."""
@@ -425,21 +408,9 @@ class Kernel(CallableKernel, Generic[P, R]):
 
     def _described(self, signature: Signature | None = None) -> tuple[str, ...]:
         """The kernel and what it uses from outside, and the functions among the arguments of a call, as text."""
-        if self._outside is None:
-            self._surroundings = surroundings_of(self.__wrapped__)
-            self._outside = self._surroundings.values
-        passed: list[str] = []
-        for name, function in functions_of(signature) if signature is not None else ():
-            if function not in self._outside_functions:
-                self._outside_functions[function] = around = surroundings_of_value(name, function)
-                self._outside.add_all(around.values)
-            passed.append(f"{name}: {self._outside_functions[function].text}")
-        return (self._text, self._surroundings.text, *passed)
-
-    def _source_functions(self, signature: Signature) -> list[FunctionType]:
-        """The kernel's function and all that it calls, those among the arguments of a call included."""
-        passed = [self._outside_functions[function].functions for _, function in functions_of(signature)]
-        return list(dict.fromkeys(chain(self._surroundings.functions, *passed)))
+        described = self._identity.described(signature)
+        self._outside = self._identity.values
+        return described
 
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
         """The module for a signature: from the disk cache, else compiled."""
@@ -450,7 +421,9 @@ class Kernel(CallableKernel, Generic[P, R]):
                 options = f"strict={self.is_strict} devices={with_devices} vectors={vector_registers()}"
                 identity = key_of("kernel", *described, str(signature), options, compiler_digest())
                 module = module_cache().load(identity)
-                forms = [NormalForm(function, k) for k, function in enumerate(self._source_functions(signature))]
+                forms = [
+                    NormalForm(function, k) for k, function in enumerate(self._identity.source_functions(signature))
+                ]
                 if module is None:
                     if self.background and machine().cores > 1:
                         background.expect()  # while the source is analysed
@@ -460,12 +433,12 @@ class Kernel(CallableKernel, Generic[P, R]):
                     except UnsupportedSourceError as refusal:
                         raise misplaced(signature, refusal) or refusal from None
                     if self._outside is not None and self._outside.changed():  # while it was compiled
-                        self._outside = None
+                        self._identity.forget()
                         continue
                     module = module_cache().store(identity, source)
                 else:
                     _LOGGER.info("%s(%s): its versions are in the disk cache", self.__name__, signature)
-                name = self._name_in_history(signature)
+                name = self._identity.name_in_history(self.__name__, signature)
                 return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
 
     @shows_frames_of_callers
@@ -477,29 +450,14 @@ class Kernel(CallableKernel, Generic[P, R]):
             signature: the types; those of the annotations and the source where not given.
         """
         self._described()
-        return self._name_in_history(signature or self.stages().signature)
-
-    def _name_in_history(self, signature: Signature) -> str:
-        parts = (*self._described(signature), str(signature), str(self.is_strict))
-        return f"{self.__name__} {hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:16]}"
-
-    @functools.cached_property
-    def _text(self) -> str:
-        """Return what the kernel is found again by."""
-        return normal_text(self.__wrapped__)
+        return self._identity.name_in_history(self.__name__, signature or self.stages().signature)
 
     def _reconsider(self, name: str) -> None:
         """See whether what has changed outside makes a difference; if so, compile anew when a call comes."""
         with self._lock:
-            now = surroundings_of(self.__wrapped__)
-            is_same = now.text == self._surroundings.text
-            self._surroundings, self._outside = now, now.values
-            around, self._outside_functions = self._outside_functions, {}
-            for function, before in around.items():
-                self._outside_functions[function] = again = surroundings_of_value("", function)
-                self._outside.add_all(again.values)
-                is_same = is_same and again.text == before.text
-            if is_same:
+            is_changed = self._identity.is_changed()
+            self._outside = self._identity.values
+            if not is_changed:
                 return
             self._stretched_extents.clear()
             self._types_of_source = None

@@ -365,7 +365,9 @@ class Stages:
         names = tuple(dict.fromkeys(part.name for part in (*ORDERS, *TRANSFORMS.of_plans, *TRANSFORMS.of_loops)))
         if after not in names:
             raise PolytuneError(f"there is no order or transform {after!r}; there are {', '.join(names)}")
-        programs = programs_after(self.plans, self.target, TRANSFORMS, after)
+        # Those that are tried for the most promising version alone come last in its recipe.
+        ending = tuple(program for program in self.programs if program.recipe.parts[-1].name == after)
+        programs = programs_after(self.plans, self.target, TRANSFORMS, after) or ending
         if not programs:
             used = {part.name for program in self.programs for part in program.recipe.parts}
             had = ", ".join(name for name in names if name in used)

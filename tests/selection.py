@@ -14,7 +14,10 @@ __all__ = ["has_quick_tests", "mark", "process_group", "quick_files"]
 ROOT = Path(__file__).parents[1]
 
 WHOLE = ("tests/frontend/", "tests/tuner/spaces/", "tests/test_architecture.py")
-"""What the quick tests have all of: it compiles nothing, or next to nothing."""
+"""What the quick tests have every test of; of a test with many cases, some."""
+
+ONE_CASE_IN = 6
+"""Of the cases of such a test, the quick tests have one in so many, and at least one."""
 
 ONE_IN = 8
 """Of the other files, the quick tests have the first test of one in so many."""
@@ -49,8 +52,8 @@ def has_quick_tests(path: str, beside: Iterable[str]) -> bool:
     return path.startswith(WHOLE) or _is_drawn(path) or not any(_is_drawn(each) for each in beside)
 
 
-def _is_drawn(path: str) -> bool:
-    return zlib.crc32(path.encode()) % ONE_IN == 0
+def _is_drawn(name: str, one_in: int = ONE_IN) -> bool:
+    return zlib.crc32(name.encode()) % one_in == 0
 
 
 def process_group(item: pytest.Item) -> str | None:
@@ -77,19 +80,28 @@ def mark(items: Iterable[pytest.Item]) -> None:
     Tests that are marked as `slow` are never quick: in their place comes the next one of their file.
     """
     items = list(items)
+    cases = _quick_cases(item for item in items if item.get_closest_marker("slow") is None)
     files = quick_files(_path(item) for item in items if item.get_closest_marker("slow") is None)
     for item in items:
         group = process_group(item)
         if group is not None:
             item.add_marker(pytest.mark.xdist_group(group))
         path = _path(item)
-        if item.get_closest_marker("slow") is not None:
-            continue
-        if path.startswith(WHOLE):
+        if item.nodeid in cases:
             item.add_marker(pytest.mark.quick)
-        elif path in files:
+        elif path in files and item.get_closest_marker("slow") is None:
             files.discard(path)
             item.add_marker(pytest.mark.quick)
+
+
+def _quick_cases(items: Iterable[pytest.Item]) -> set[str]:
+    """The names of the tests in `WHOLE` that are quick; of each test that has cases, the checksums of these decide."""
+    tests: dict[str, list[str]] = {}
+    for item in items:
+        if _path(item).startswith(WHOLE):
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item.nodeid)
+    drawn = {name: [case for case in cases if _is_drawn(case, ONE_CASE_IN)] for name, cases in tests.items()}
+    return {case for name, cases in tests.items() for case in (drawn[name] or cases[:1])}
 
 
 def _path(item: pytest.Item) -> str:

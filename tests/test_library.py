@@ -285,7 +285,8 @@ def drawn(A, n, m):
     total = 0.0
     for i in range(n):
         x = np.random.normal(1.0, 2.0, size=m)
-        total += x.sum() + np.random.rand()
+        total += x.sum() + np.random.rand() + np.random.gamma(2.0, 0.5) + np.random.geometric(0.3)
+    A += np.random.laplace(0.0, scale=2.0, size=A.shape)
     np.random.shuffle(A)
     return np.random.randint(0, 10, size=n), total, np.random.permutation(m), np.random.uniform(-1.0, 1.0)
 

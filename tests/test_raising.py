@@ -211,3 +211,14 @@ def test_an_exception_of_a_function_that_is_called_ends_the_kernel() -> None:
     assert check(made_by_calls, np.ones(4), 1) == (IndexError, "n")
     assert check(made_by_calls, np.full(4, 3.0), 3) == (LookupError, "")
     assert check(made_by_calls, np.full(4, 3.0), 7) == 2.0
+
+
+def greatest_selected(A, x):
+    return A[x < A].max()
+
+
+def test_the_greatest_of_what_a_mask_selects_is_an_error_where_it_selects_nothing() -> None:
+    check(greatest_selected, vector(9), 2.0)
+    for strict in (False, True):
+        with pytest.raises(polytune.SubscriptError, match="a mask selects, of which there are none"):
+            kernel_of(greatest_selected, strict)(vector(9), 1e9)

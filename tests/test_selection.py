@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.selection import ONE_IN, WHOLE, has_quick_tests, mark, quick_files
+from tests import selection
+from tests.selection import ONE_CASE_IN, ONE_IN, WHOLE, has_quick_tests, mark, quick_files
 
 ROOT = Path(__file__).parents[1]
 FILES = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
@@ -91,6 +92,28 @@ def test_tests_of_one_kernel_share_a_process(marked_items):
 def test_slow_tests_are_not_quick_and_the_next_one_takes_their_place(marked_items):
     marked = marked_items({"test_others.py": WITH_OTHERS_WORK})
     assert [name for name, item in marked.items() if item.get_closest_marker("quick")] == ["test_others.py::test_first"]
+
+
+OF_CASES = """
+import pytest
+
+def test_alone(): pass
+
+@pytest.mark.parametrize("number", range(60))
+def test_many(number): pass
+
+@pytest.mark.parametrize("number", range(2))
+def test_few(number): pass
+"""
+
+
+def test_each_test_of_a_whole_folder_is_quick_in_some_of_its_cases(marked_items, monkeypatch):
+    monkeypatch.setattr(selection, "WHOLE", "")
+    marked = marked_items({"test_cases.py": OF_CASES})
+    quick = [name.partition("[")[0] for name, item in marked.items() if item.get_closest_marker("quick")]
+    assert quick.count("test_cases.py::test_alone") == 1
+    assert 1 <= quick.count("test_cases.py::test_few") <= 2
+    assert 60 / ONE_CASE_IN / 3 < quick.count("test_cases.py::test_many") < 60 / ONE_CASE_IN * 3
 
 
 @pytest.fixture

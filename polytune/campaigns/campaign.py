@@ -111,7 +111,10 @@ def _shapes(kernels: Sequence[Kernel[..., Any]], shapes: Any) -> dict[str, Shape
     if isinstance(shapes, (str, os.PathLike)):
         return read_shapes(shapes)
     if isinstance(shapes, Mapping):
-        return {name: Shapes(checked_sizes(f"the shapes of {name!r}", each)) for name, each in shapes.items()}
+        return {
+            name: each if isinstance(each, Shapes) else Shapes(checked_sizes(f"the shapes of {name!r}", each))
+            for name, each in shapes.items()
+        }
     if len(kernels) != 1:
         raise CampaignError("several kernels need shapes by their names: {'gemm': [{'n': 100}], ...}")
     return {kernels[0].__name__: Shapes(checked_sizes("the shapes", shapes))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import multiprocessing
 import os
 import platform
 import re
@@ -23,6 +24,7 @@ RESOURCE = "polytune"
 """What a worker of Dask offers one of, so that nothing else that asks for it runs beside a measurement."""
 
 _NUMBERS_OF_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+_GUARD = "put the call under if __name__ == '__main__':"
 _SECONDS_TO_CONNECT = 10
 _SECONDS_TO_RESTART = 60
 
@@ -281,18 +283,9 @@ def _client_of(address: str) -> Iterator[Any]:
     local = re.fullmatch(r"local(?::([1-9][0-9]*))?", address)
     if local:
         count = int(local[1] or 1)
-        threads = max(1, count_of_cores() // count)
         with (
             _same_environment(),
-            distributed.LocalCluster(
-                n_workers=count,
-                threads_per_worker=threads,
-                env={"OMP_NUM_THREADS": str(threads)},  # of which Dask leaves one where nothing is said
-                processes=True,
-                dashboard_address=None,
-                resources={RESOURCE: 1},
-                silence_logs=50,
-            ) as cluster,
+            _local_cluster(distributed, count) as cluster,
             distributed.Client(cluster) as client,
         ):
             yield client
@@ -311,3 +304,34 @@ def _client_of(address: str) -> Iterator[Any]:
     finally:
         with contextlib.suppress(OSError, TimeoutError):  # the scheduler may be gone
             client.close()
+
+
+def _local_cluster(distributed: Any, count: int) -> Any:
+    """Workers on this machine, in processes of their own, which import the program's main file.
+
+    Args:
+        distributed: the package.
+        count: how many there are.
+
+    Raises:
+        CampaignError: they cannot be started.
+    """
+    # So `multiprocessing` marks a process that has not imported the main file yet, and can start no others.
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise CampaignError(f"a campaign begins while a worker imports the file: {_GUARD}")
+    threads = max(1, count_of_cores() // count)
+    try:
+        return distributed.LocalCluster(
+            n_workers=count,
+            threads_per_worker=threads,
+            env={"OMP_NUM_THREADS": str(threads)},  # of which Dask leaves one where nothing is said
+            processes=True,
+            dashboard_address=":0",
+            resources={RESOURCE: 1},
+            silence_logs=50,
+        )
+    except RuntimeError as error:
+        said = str(error).rstrip(".")
+        raise CampaignError(
+            f"no workers could be started on this machine ({said}); in a script, which workers import as well, {_GUARD}"
+        ) from error

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from polytune.cli.console import progress, progress_text
+from polytune.cli.console import kernel_table, progress, progress_text
 
 if TYPE_CHECKING:
     from polytune.campaigns.campaign import CampaignResult
@@ -53,14 +53,7 @@ def table_of(entries: Sequence[CampaignEntry], limit: int | None = None) -> Tabl
         limit: how many trials there are at most; None where that is not shown.
     """
     machines = {entry.machine for entry in entries}
-    table = Table(box=None, pad_edge=False, title=Text(f"on {min(machines)}") if len(machines) == 1 else None)
-    table.title_justify = "left"
-    table.add_column("kernel", no_wrap=True)
-    table.add_column("shape", overflow="fold")
-    if len(machines) > 1:
-        table.add_column("machine", overflow="fold")
-    for column in ("trials", "failed", "best ms", "speedup"):
-        table.add_column(column, justify="right", no_wrap=True)
+    table = kernel_table(machines, ("trials", "failed", "best ms", "speedup"))
     table.add_column("best", overflow="fold")
     for entry in entries:
         trials = str(entry.trials) if limit is None or entry.finished else f"{entry.trials} of {limit}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -52,6 +52,24 @@ def _unwrapped(table: Table) -> Iterator[Any]:
     for column in table.columns:
         if column.no_wrap:
             yield max(column.cells, key=lambda cell: len(str(cell)), default="")
+
+
+def kernel_table(machines: Collection[str], numbers: Sequence[str]) -> Table:
+    """A table about kernels and shapes, still without rows; further columns may follow.
+
+    Args:
+        machines: those of all rows; a single one is the title, several have a column.
+        numbers: the headings of columns of numbers.
+    """
+    table = Table(box=None, pad_edge=False, title=Text(f"on {min(machines)}") if len(machines) == 1 else None)
+    table.title_justify = "left"
+    table.add_column("kernel", no_wrap=True)
+    table.add_column("shape", overflow="fold")
+    if len(machines) > 1:
+        table.add_column("machine", overflow="fold")
+    for column in numbers:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
 
 
 class ProgressText(Protocol):

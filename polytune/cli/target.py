@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -63,11 +64,30 @@ def load_kernels(target: KernelTarget) -> tuple[Kernel[..., Any], ...]:
         typer.BadParameter: the file has no kernel, or not the one named.
         PolytuneError: importing the file failed.
     """
+    return kernels_among(kernels_in(target.file), target)
+
+
+def kernels_in(file: Path) -> dict[str, Kernel[..., Any]]:
+    """All kernels of a file by name.
+
+    Raises:
+        typer.BadParameter: it has none.
+        PolytuneError: importing the file failed.
+    """
     from polytune.kernel import Kernel
 
-    found = {name: value for name, value in vars(import_file(target.file)).items() if isinstance(value, Kernel)}
+    found = {name: value for name, value in vars(import_file(file)).items() if isinstance(value, Kernel)}
     if not found:
-        raise typer.BadParameter(f"{target.file} has no kernel: annotate a function with @polytune.kernel")
+        raise typer.BadParameter(f"{file} has no kernel: annotate a function with @polytune.kernel")
+    return found
+
+
+def kernels_among(found: Mapping[str, Kernel[..., Any]], target: KernelTarget) -> tuple[Kernel[..., Any], ...]:
+    """The kernels that a target names among those of its file, in the order named, or all of them in that of names.
+
+    Raises:
+        typer.BadParameter: the file has not the one named.
+    """
     for name in target.kernels:
         if name not in found:
             close = get_close_matches(name, found, n=1)

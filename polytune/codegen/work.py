@@ -117,6 +117,9 @@ class _WorkWriter:
             loops = (*loops, frozenset(region.windows[number]) | _driven_by(region.body, region.windows[number]))
         copies = len(region.sums)
         described = f"{region.kind.value!r}, {region.shared}, {copies}, ({''.join(f'{each}, ' for each in members)})"
+        own = [*(buffer.name for buffer in region.buffers), *(strip.name for strip in region.strips)]
+        if own:
+            described += f", ({''.join(f'{name!r}, ' for name in own)})"
         windows = [name for pair in region.windows for name in pair]
         target = f"{', '.join(windows)} = " if windows else ""
         writer.line(f"{target}$account.enter({described})")

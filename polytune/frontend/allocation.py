@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 import numpy as np
 
 from polytune.frontend.affine import as_index
+from polytune.frontend.array_expressions.calls import element_type_of
 from polytune.frontend.frame import ArrayBinding, Frame
-from polytune.frontend.names import element_type, lookup, outside_object
+from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.numbers import number
 from polytune.frontend.parameters import derive
 from polytune.frontend.promotion import Value
@@ -59,7 +59,7 @@ def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str:
             raise _refuse_arguments(frame, node)
         extents = _shape(frame, arguments["shape"])
     if "dtype" in arguments:
-        dtype = read_dtype(frame, arguments["dtype"])
+        dtype = element_type_of(frame, arguments["dtype"], among=DATA_TYPES)
     if frame.assigned[target.id] != 1 or name in kernel.arrays:
         name = kernel.fresh(name)
     affine = tuple(_extent(frame, node, f"{name}_{dimension}", extent) for dimension, extent in enumerate(extents))
@@ -119,20 +119,3 @@ def _extent(frame: Frame, node: ast.AST, name: str, value: Value) -> Value:
         "its size must be known when the kernel starts, from its integer arguments and the shapes of its arrays",
         "pass the size as an integer argument, or the array itself as an argument",
     )
-
-
-def read_dtype(frame: Frame, node: ast.expr) -> str:
-    """The element type that an expression names."""
-    thing: Any = node.value if isinstance(node, ast.Constant) else element_type(frame, node)
-    try:
-        dtype = np.dtype(thing).name if thing is not None else ""
-    except TypeError:
-        dtype = ""
-    if dtype not in DATA_TYPES:
-        raise frame.source.refusal(
-            node,
-            f"the element type {frame.source.segment(node)}",
-            f"arrays have elements of {', '.join(DATA_TYPES)}",
-            "use one of these, as dtype=np.float64",
-        )
-    return dtype

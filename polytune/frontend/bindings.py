@@ -16,6 +16,7 @@ from polytune.frontend.frame import (
     ObjectBinding,
     SelectionBinding,
     ShapeBinding,
+    SliceObject,
     TupleBinding,
     ValueBinding,
     ViewBinding,
@@ -75,8 +76,8 @@ def _meaning_of_name(frame: Frame, node: ast.Name) -> Meaning | None:
     binding = lookup(frame, node)
     if isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding | ShapeBinding | TupleBinding):
         return binding
-    is_nested = isinstance(binding, ObjectBinding) and isinstance(binding.value, NestedFunction)
-    return binding if is_nested else None
+    is_made = isinstance(binding, ObjectBinding) and isinstance(binding.value, NestedFunction | SliceObject)
+    return binding if is_made else None
 
 
 def decided_side(frame: Frame, node: ast.expr) -> ast.expr | None:

@@ -37,7 +37,11 @@ def bits(symbol: str, left: Value, right: Value) -> Value:
 
 def inverted(value: Value) -> Value:
     """``~value``; ``not value`` of a NumPy truth value."""
-    return negation(value) if value.dtype == "bool" else binary("-", negate(value), constant(1))
+    if value.dtype == "bool":
+        return negation(value)
+    if not value.is_integer:
+        return binary("^", value, constant(-1))  # refused as the other operations on bits are
+    return binary("-", negate(value), constant(1))
 
 
 def affine_form(symbol: str, left: Value, right: Value) -> Value | None:

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import field
-from types import FunctionType
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from polytune.errors import UnsupportedSourceError
+from polytune.frontend.called_functions import CalledFunctions
 from polytune.frontend.comprehensions import Meaning, placed
-from polytune.frontend.desugaring import changed, meaning_outside
-from polytune.frontend.frame import Binding, ObjectBinding, assigned_names
+from polytune.frontend.desugaring import changed
 from polytune.frontend.generated_names import generated
 from polytune.frontend.jumps import own_jumps
-from polytune.frontend.source import NestedFunction, Source, inlinable, nodes_inside, read_source
-from polytune.records import dataclass
+from polytune.frontend.source import inlinable, nodes_inside
 
 _SCOPES = ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
 
@@ -34,85 +30,6 @@ GUARDED = "is_guarded"
 
 PASSED_ON = "passed on"
 """What marks a return that passes on the exception of a function that was called."""
-
-
-def definition_of(function: FunctionType | NestedFunction | ast.FunctionDef) -> Hashable:
-    """Return what is the same for a function however often it is read."""
-    if isinstance(function, FunctionType):
-        return function.__code__
-    tree = function.source.tree if isinstance(function, NestedFunction) else function
-    return tree.name, tree.lineno, tree.col_offset
-
-
-@dataclass
-class CalledFunctions:
-    """Tells which functions may write arrays, by what their source looks like, and which raise exceptions.
-
-    Attributes:
-        raising: the definitions of those that raise exceptions, as earlier walks have found.
-        known: whether they may write, of functions that have been asked for.
-    """
-
-    raising: set[Hashable] = field(default_factory=set)
-    known: dict[Any, bool] = field(default_factory=dict)
-
-    def raises(self, function: FunctionType | NestedFunction | ast.FunctionDef | None) -> bool:
-        """Return whether a function raises exceptions."""
-        return function is not None and definition_of(function) in self.raising
-
-    def writes(self, function: Any) -> bool:
-        """Return whether a Python object is a function of the user's that may write arrays, or calls one that may."""
-        plain = inlinable(function)
-        if plain is None:
-            return False
-        if plain not in self.known:
-            self.known[plain] = False  # one that calls itself is refused
-            try:
-                source = plain.source if isinstance(plain, NestedFunction) else read_source(plain)
-            except UnsupportedSourceError:  # which is said where it is inlined
-                return False
-            self.known[plain] = self.in_body(source.tree.body, meaning_outside(source, local_names(source)))
-        return self.known[plain]
-
-    def in_body(self, body: Iterable[ast.stmt], meaning: Meaning) -> bool:
-        """Return whether statements seem to change elements of arrays, or call functions that do.
-
-        Args:
-            body: the statements.
-            meaning: what names from outside of their function mean.
-        """
-        for node in nodes_inside(body):
-            match node:
-                case ast.Subscript(ctx=ast.Store()) | ast.Call(keywords=[*_, ast.keyword("out")]):
-                    return True
-                case ast.Expr(ast.Call(function)) if inlinable(meaning(function)) is None:
-                    return True  # as A.sort()
-                case ast.FunctionDef(body=inside) if self.in_body(inside, meaning):
-                    return True
-                case ast.Call(function) if self.writes(meaning(function)):
-                    return True
-        return False
-
-
-def local_names(source: Source) -> set[str]:
-    """The names that a function has itself, its arguments among them."""
-    arguments = {argument.arg for argument in ast.walk(source.tree.args) if isinstance(argument, ast.arg)}
-    return arguments | set(assigned_names(source.tree.body))
-
-
-def meaning_in(bindings: Mapping[str, Binding], outside: Meaning) -> Meaning:
-    """Return what says what names mean that are functions: those from outside, and arguments.
-
-    Args:
-        bindings: the meanings of arguments.
-        outside: what says what names from outside mean.
-    """
-
-    def meaning(node: ast.expr) -> Any:
-        binding = bindings.get(node.id) if isinstance(node, ast.Name) else None
-        return binding.value if isinstance(binding, ObjectBinding) else outside(node)
-
-    return meaning
 
 
 def with_calls_first(
@@ -143,8 +60,11 @@ def with_calls_first(
         writes = functions.writes(meaning(call.func)) if inner is None else functions.in_body(inner.body, meaning)
         return writes or raises(call)
 
-    separator = _Separator(is_separate, raises, fresh)
-    return separator.block(body) if any(map(separator.has_calls, body)) else list(body)
+    def loops(call: ast.Call) -> bool:
+        inner = definition(call)
+        return functions.loops(meaning(call.func)) if inner is None else functions.has_loops(inner.body, meaning)
+
+    return _Separator(is_separate, raises, loops, fresh).block(body)
 
 
 class _Separator:
@@ -153,6 +73,8 @@ class _Separator:
     Args:
         is_separate: whether a call is to stand alone.
         raises: whether a call may raise an exception.
+        loops: whether what a call gives is computed by loops, which stand before the statement: so they do for a call
+            that need not be evaluated.
         fresh: gives a name that the function does not have, like the one given.
     """
 
@@ -160,15 +82,36 @@ class _Separator:
         self,
         is_separate: Callable[[ast.Call], bool],
         raises: Callable[[ast.Call], bool],
+        loops: Callable[[ast.Call], bool],
         fresh: Callable[[str], str],
     ):
-        self.is_separate, self.raises, self.fresh = is_separate, raises, fresh
+        self.is_separate, self.raises, self.loops, self.fresh = is_separate, raises, loops, fresh
 
-    def has_calls(self, node: ast.AST | None) -> bool:
-        """Return whether a node has calls in it that are to stand alone."""
-        return node is not None and any(
-            isinstance(part, ast.Call) and self.is_separate(part) for part in nodes_inside([node])
-        )
+    def is_alone(self, call: ast.Call, certain: bool) -> bool:
+        """Return whether a call is to stand alone."""
+        return self.is_separate(call) or (not certain and self.loops(call))
+
+    def has_calls(self, node: ast.AST | None, certain: bool = True) -> bool:
+        """Return whether a node has calls in it that are to stand alone.
+
+        Args:
+            node: a statement, an expression, or anything else in a tree.
+            certain: whether it is evaluated whenever its statement is.
+        """
+        match node:
+            case None | ast.FunctionDef():
+                return False
+            case ast.Call() if self.is_alone(node, certain):
+                return True
+            case ast.BoolOp(_, [first, *later]):
+                return self.has_calls(first, certain) or any(self.has_calls(each, False) for each in later)
+            case ast.IfExp(test, then, otherwise):
+                return self.has_calls(test, certain) or self.has_calls(then, False) or self.has_calls(otherwise, False)
+            case ast.While(test, body, otherwise):
+                return self.has_calls(test, False) or any(map(self.has_calls, [*body, *otherwise]))
+            case _ if isinstance(node, _SCOPES):
+                return any(isinstance(part, ast.Call) and self.is_separate(part) for part in ast.walk(node))
+        return any(self.has_calls(child, certain) for child in ast.iter_child_nodes(node))
 
     def block(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
         return [made for statement in body for made in self.statement(statement)]
@@ -233,7 +176,7 @@ class _Separator:
     def loop(self, node: ast.While) -> list[ast.stmt]:
         """A ``while``; what is taken out of its test is done in each iteration, and the test then ends the loop."""
         before: list[ast.stmt] = []
-        test = self.expression(node.test, before)
+        test = self.expression(node.test, before, certain=False)
         body, otherwise = self.block(node.body), self.block(node.orelse)
         if not before:
             return [changed(node, body=body, orelse=otherwise)]
@@ -251,7 +194,7 @@ class _Separator:
     def alone(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         """The value of a statement, where a call may stay if it is all of it."""
         if isinstance(node, ast.Call) and self.is_separate(node):
-            return self.guarded(self.parts(node, before))
+            return self.guarded(self.parts(node, before, True))
         return self.expression(node, before)
 
     def guarded(self, node: ast.expr) -> ast.expr:
@@ -261,37 +204,40 @@ class _Separator:
             setattr(node, GUARDED, True)
         return node
 
-    def expression(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+    def expression(self, node: ast.expr, before: list[ast.stmt], *, certain: bool = True) -> ast.expr:
         """An expression without calls that are to stand alone; these, and what is evaluated before them, get names.
 
         Args:
             node: the expression.
             before: gets the statements that come before the one in which it stands.
+            certain: whether it is evaluated whenever its statement is.
         """
-        if not self.has_calls(node) or isinstance(node, _SCOPES):
+        if not self.has_calls(node, certain) or isinstance(node, _SCOPES):
             return node
         match node:
-            case ast.BoolOp(operator, [first, *later]) if any(map(self.has_calls, later)):
-                return self.in_turn(node, operator, first, later, before)
-            case ast.IfExp(test, then, otherwise) if self.has_calls(then) or self.has_calls(otherwise):
-                return self.chosen(node, test, then, otherwise, before)
-            case ast.Compare(comparators=[_, *later]) if any(map(self.has_calls, later)):
+            case ast.BoolOp(operator, [first, *later]) if any(self.has_calls(each, False) for each in later):
+                return self.in_turn(node, operator, first, later, before, certain)
+            case ast.IfExp(test, then, otherwise) if self.has_calls(then, False) or self.has_calls(otherwise, False):
+                return self.chosen(node, test, then, otherwise, before, certain)
+            case ast.Compare(comparators=[_, *later]) if any(self.has_calls(each, certain) for each in later):
                 return node
-        made = self.parts(node, before)
-        return self.named(made, before) if isinstance(node, ast.Call) and self.is_separate(node) else made
+        made = self.parts(node, before, certain)
+        return self.named(made, before) if isinstance(node, ast.Call) and self.is_alone(node, certain) else made
 
-    def parts(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+    def parts(self, node: ast.expr, before: list[ast.stmt], certain: bool) -> ast.expr:
         """An expression whose parts have no calls that are to stand alone."""
         fields = [(name, getattr(node, name)) for name in node._fields]
         flat = [part for _, value in fields for part in (value if isinstance(value, list) else [value])]
-        places = [place for place, part in enumerate(flat) if isinstance(part, ast.AST) and self.has_calls(part)]
+        places = [
+            place for place, part in enumerate(flat) if isinstance(part, ast.AST) and self.has_calls(part, certain)
+        ]
         if not places:
             return node
         done: list[Any] = []
         for place, part in enumerate(flat):
             inside = part.value if isinstance(part, ast.keyword) else part
             if isinstance(inside, ast.expr):
-                inside = self.expression(inside, before)
+                inside = self.expression(inside, before, certain=certain)
                 is_callee = isinstance(node, ast.Call) and place == 0
                 if place < places[-1] and not is_callee and not (isinstance(node, ast.Subscript) and place == 0):
                     inside = self.settled(inside, before)
@@ -327,16 +273,22 @@ class _Separator:
         return placed(ast.Assign([ast.Name(name, ast.Store())], value), value)
 
     def in_turn(
-        self, node: ast.expr, operator: ast.boolop, first: ast.expr, later: Sequence[ast.expr], before: list[ast.stmt]
+        self,
+        node: ast.expr,
+        operator: ast.boolop,
+        first: ast.expr,
+        later: Sequence[ast.expr],
+        before: list[ast.stmt],
+        certain: bool,
     ) -> ast.expr:
         """``and`` or ``or``, each operand under a condition on those before it."""
         name = self.fresh("value")
         current = placed(ast.Name(name, ast.Load()), node)
-        before.append(self.assignment(name, self.expression(first, before)))
+        before.append(self.assignment(name, self.expression(first, before, certain=certain)))
         around = before
         for operand in later:
             inside: list[ast.stmt] = []
-            inside.append(self.assignment(name, self.expression(operand, inside)))
+            inside.append(self.assignment(name, self.expression(operand, inside, certain=False)))
             test: ast.expr = copy.copy(current)
             if isinstance(operator, ast.Or):
                 test = placed(ast.UnaryOp(ast.Not(), test), operand)
@@ -345,15 +297,21 @@ class _Separator:
         return current
 
     def chosen(
-        self, node: ast.expr, test: ast.expr, then: ast.expr, otherwise: ast.expr, before: list[ast.stmt]
+        self,
+        node: ast.expr,
+        test: ast.expr,
+        then: ast.expr,
+        otherwise: ast.expr,
+        before: list[ast.stmt],
+        certain: bool,
     ) -> ast.expr:
         """``then if test else otherwise`` as a branch."""
         name = self.fresh("value")
-        test = self.expression(test, before)
+        test = self.expression(test, before, certain=certain)
         sides: list[list[ast.stmt]] = []
         for side in (then, otherwise):
             inside: list[ast.stmt] = []
-            inside.append(self.assignment(name, self.expression(side, inside)))
+            inside.append(self.assignment(name, self.expression(side, inside, certain=False)))
             sides.append(inside)
         before.append(placed(ast.If(test, *sides), node))
         return placed(ast.Name(name, ast.Load()), node)

@@ -92,6 +92,17 @@ class ObjectBinding:
 
 
 @dataclass(frozen=True)
+class SliceObject:
+    """A slice that a name means, as an object.
+
+    Attributes:
+        bounds: the meanings of its start, stop and step; None for one that is left out.
+    """
+
+    bounds: tuple[Meaning | None, ...]
+
+
+@dataclass(frozen=True)
 class ViewBinding:
     """The name stands for a part of an array, or for truth values in one."""
 

@@ -265,6 +265,12 @@ def _sinc(arguments: list[Value]) -> Value:
     return binary("/", call("sin", [nonzero], python=False), nonzero)
 
 
+def _reciprocal(arguments: list[Value]) -> Value:
+    """One over a number; of integers, what is left of it: 0 of all but 1 and -1."""
+    quotient = binary("/", constant(1.0), arguments[0])
+    return cast(quotient, arguments[0].dtype) if arguments[0].is_integer else quotient
+
+
 def _scaled(factor: float, arguments: list[Value]) -> Value:
     """A number times a constant, as floating point."""
     argument = arguments[0]
@@ -318,7 +324,7 @@ def _table() -> dict[Any, _Rule]:
         np.floor_divide: (2, 2, partial(_fold, "//")),
         np.negative: (1, 1, lambda arguments: negate(arguments[0])),
         np.positive: (1, 1, lambda arguments: arguments[0]),
-        np.reciprocal: (1, 1, lambda arguments: binary("/", constant(1.0), arguments[0])),
+        np.reciprocal: (1, 1, _reciprocal),
         np.degrees: (1, 1, partial(_scaled, 180.0 / math.pi)),
         np.radians: (1, 1, partial(_scaled, math.pi / 180.0)),
         np.rint: (1, 1, _to_even),

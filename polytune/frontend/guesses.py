@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from polytune.frontend.inference import infer_signature
+from polytune.frontend.inference import infer_signature, is_of_any_array
 from polytune.frontend.source import arguments_of, read_source
 from polytune.signature import ArgumentType, ArrayType, Fixed, Leaf, ScalarType, Signature
 
@@ -33,12 +33,13 @@ def possible_signatures(function: Any, *, annotated: bool = True) -> list[Signat
     inferred = infer_signature(function, annotated=annotated)
     tree = read_source(function).tree
     arguments = arguments_of(tree)
-    open_names = {each.arg for each in arguments if not annotated or each.annotation is None}
+    untyped = {each.arg for each in arguments if each.annotation is not None and is_of_any_array(each.annotation)}
+    open_names = {each.arg for each in arguments if not annotated or each.annotation is None} | untyped
     sliced, used, named = _uses_of_arrays(tree)
     kinds = {name: kind for name, kind in inferred.arguments if name in open_names}
     floats = {name for name, kind in kinds.items() if kind == ScalarType("float64")}
     arrays = {name for name, kind in kinds.items() if isinstance(kind, ArrayType) and name in sliced}
-    arrays |= floats & (used | sliced)
+    arrays |= floats & (used | sliced) | untyped
     others = (floats & named) - arrays
     found = dict.fromkeys([inferred, *_same_ranks(inferred, arrays), *_same_ranks(inferred, arrays | others)])
     found.update(dict.fromkeys(itertools.islice(_all_ranks(inferred, sorted(arrays)), MOST)))

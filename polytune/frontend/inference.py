@@ -73,9 +73,19 @@ def _type(source: Source, argument: ast.arg, uses: _NameUses, annotation: ast.ex
         if named is None:
             with contextlib.suppress(ValueError):  # a type as in a string, where annotations are not evaluated
                 return parse_type(ast.unparse(annotation))
-    if argument.arg in uses.ranks:
-        return ArrayType("int64" if argument.arg in uses.integer_arrays else "float64", uses.ranks[argument.arg])
+    if argument.arg in uses.ranks or (annotation is not None and is_of_any_array(annotation)):
+        dtype = "int64" if argument.arg in uses.integer_arrays else "float64"
+        return ArrayType(dtype, uses.ranks.get(argument.arg, 1))
     return ScalarType("int64" if argument.arg in uses.integers else "float64")
+
+
+def is_of_any_array(annotation: ast.expr) -> bool:
+    """Return whether an annotation says of an argument that it is an array, but not how many dimensions it has:
+    ``np.ndarray``, ``NDArray[np.float64]``.
+    """
+    named = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    name = named.attr if isinstance(named, ast.Attribute) else named.id if isinstance(named, ast.Name) else ""
+    return name in ("ndarray", "NDArray", "ArrayLike")
 
 
 def _named_type(source: Source, annotation: ast.expr, text: str) -> ArgumentType:
@@ -268,6 +278,8 @@ def _arrays_in(nodes: Iterable[ast.expr]) -> Iterator[str]:
                 yield from _arrays_in([left, right])
             case ast.UnaryOp(_, operand):
                 yield from _arrays_in([operand])
+            case ast.IfExp(_, then, otherwise):
+                yield from _arrays_in([then, otherwise])
             case ast.Tuple(elements):
                 yield from _arrays_in(elements)
             case ast.Slice(lower, upper, step):

@@ -18,7 +18,8 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import computes_arrays
 from polytune.frontend.bindings import map_values, meaning_of
-from polytune.frontend.calls_first import GUARDED, RAISED, CalledFunctions, local_names, meaning_in, with_calls_first
+from polytune.frontend.called_functions import CalledFunctions, local_names, meaning_in
+from polytune.frontend.calls_first import GUARDED, RAISED, with_calls_first
 from polytune.frontend.constants import constant_array, tuple_of
 from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Argument, Assign, Constant, Element, ParameterValue, walk
@@ -40,6 +41,7 @@ from polytune.frontend.opaque import performed
 from polytune.frontend.program import Node, Perform
 from polytune.frontend.pure import evaluate, is_expression
 from polytune.frontend.returns import result_of_call
+from polytune.frontend.slice_objects import has_slice_objects
 from polytune.frontend.source import NestedFunction, Source, read_source
 from polytune.frontend.statements import lower_block
 from polytune.frontend.stored_scalars import keep, store_scalar
@@ -97,6 +99,8 @@ def inline_call(
         and not _returns_argument(callee, meanings)
         and not computes_arrays(statements, meanings)
         and not functions.in_body(statements, means)
+        and not has_slice_objects(statements, meanings)
+        and not (any(isinstance(each, ast.If) for each in statements) and functions.has_loops(statements, means))
     ):
         inner.bindings = {**outer, **meanings}
         kernel.calls.append(function)

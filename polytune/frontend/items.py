@@ -11,7 +11,7 @@ import copy
 
 from polytune.frontend.frame import Frame, Meaning, TupleBinding, ValueBinding
 
-_HEADERS: dict[type[ast.stmt], tuple[str, ...]] = {
+HEADERS: dict[type[ast.stmt], tuple[str, ...]] = {
     ast.For: ("iter",),
     ast.If: ("test",),
     ast.While: ("test",),
@@ -32,7 +32,7 @@ def with_items_named(frame: Frame, node: ast.stmt) -> ast.stmt:
     """
     if not any(_holds_more_than_numbers(binding) for binding in frame.bindings.values()):
         return node
-    fields = _HEADERS.get(type(node), node._fields)
+    fields = HEADERS.get(type(node), node._fields)
     names = _ItemNames(frame)
     changed = {}
     for field in fields:

@@ -12,7 +12,8 @@ from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend import bits, complex_numbers
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.array_expressions.reshaping import write_back
-from polytune.frontend.calls_first import RAISED, CalledFunctions, meaning_in, with_calls_first
+from polytune.frontend.called_functions import CalledFunctions, meaning_in
+from polytune.frontend.calls_first import RAISED, with_calls_first
 from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Cast, Constant
 from polytune.frontend.expressions import evaluate
@@ -128,6 +129,10 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     write_back(frame)
     if not kernel.skipped:
         kernel.result = result_of_kernel(frame)
+        if kernel.result is not None and not any(
+            performed(frame.nodes)
+        ):  # a kernel has a statement, if nothing but this
+            store_scalar(frame, body.statements[-1], kernel.fresh("unused"), constant(0))
     for name, kind in kernel.kinds.items():
         kernel.arrays[name] = _scalar(kernel, name, kind)
     return frame.nodes

@@ -10,7 +10,8 @@ from polytune.frontend.array_expressions.calling import array_meaning, array_of_
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.bindings import map_arrays, map_values, meaning_of
-from polytune.frontend.calls_first import PASSED_ON, definition_of
+from polytune.frontend.called_functions import definition_of
+from polytune.frontend.calls_first import PASSED_ON
 from polytune.frontend.expression import Counter, Element, Expression, Iterator, walk
 from polytune.frontend.frame import (
     ArrayBinding,
@@ -67,7 +68,8 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
     _refuse_objects(frame, node, meaning)
     if frame.is_kernel:
         whole = map_arrays(meaning, lambda view: _array(frame, node, view))
-        exits.sites[site] = map_values(whole, lambda value: _kept(frame, node, value))
+        is_first = not frame.nodes and frame.is_top_level
+        exits.sites[site] = map_values(whole, lambda value: _kept(frame, node, value, is_first=is_first))
     elif exits.returned is not None:
         exits.sites[site] = _in_slots(frame, node, meaning)
     else:
@@ -77,6 +79,8 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
 def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
     """A part of an array as it is returned: a copy, or, where its size is only known in the end, what Python cuts out
     of the array then."""
+    if not view.ndim:
+        return ValueBinding(view.at([]))
     region = view.region
     sizes = [part for extent in view.shape for part in walk(extent)]
     dimensions = [] if region is None else [axis.dimension for axis in region.axes if axis.dimension is not None]
@@ -157,12 +161,19 @@ def _refuse_objects(frame: Frame, node: ast.Return, meaning: Meaning) -> None:
             )
 
 
-def _kept(frame: Frame, node: ast.Return, value: Value) -> Value:
-    """A value that is still there when the kernel has run: elements and what loops count are stored in a scalar."""
+def _kept(frame: Frame, node: ast.Return, value: Value, *, is_first: bool = False) -> Value:
+    """A value that is still there when the kernel has run: elements and what loops count are stored in a scalar.
+
+    Args:
+        frame: where it is returned.
+        node: the return.
+        value: the value.
+        is_first: whether there is no statement before, so that the kernel may do nothing but compute the value.
+    """
     is_element = any(isinstance(part, Element) and part.subscripts for part in walk(value.expression))
     is_counted = any(isinstance(part, Iterator | Counter) for part in walk(value.expression))
     is_variable = any(isinstance(part, Element) for part in walk(value.expression)) and not frame.is_top_level
-    if not (is_element or is_counted or is_variable):
+    if not (is_element or is_counted or is_variable or is_first):
         return value
     stored = store_scalar(frame, node, frame.kernel.fresh("result"), number(value))
     return compare("!=", stored, constant(0)) if value.dtype == "bool" else stored

@@ -27,6 +27,7 @@ from polytune.frontend.program import Perform
 from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import refuse_statement
 from polytune.frontend.returns import lower_return
+from polytune.frontend.slice_objects import bind_slice, with_slices_written
 from polytune.frontend.source import NestedFunction, inlinable, nodes_inside
 from polytune.frontend.stored_scalars import store_scalar
 
@@ -34,11 +35,16 @@ from polytune.frontend.stored_scalars import store_scalar
 def lower_block(frame: Frame, statements: Sequence[ast.stmt]) -> None:
     """Lower statements in order into ``frame.nodes``; those outside the language are noted in the kernel."""
     for statement in statements:
-        read_on(frame, statement, _lower_statement)
+        read_on(frame, statement, _lower)
+
+
+def _lower(frame: Frame, node: ast.stmt) -> None:
+    node = with_slices_written(frame, with_items_named(frame, node))
+    if not bind_slice(frame, node):
+        _lower_statement(frame, node)
 
 
 def _lower_statement(frame: Frame, node: ast.stmt) -> None:
-    node = with_items_named(frame, node)
     match node:
         case ast.For():
             control.lower_for(frame, node, lower_block)

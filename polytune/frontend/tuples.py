@@ -223,7 +223,7 @@ def _length(frame: Frame, node: ast.Call, argument: ast.expr) -> Value | None:
         return promotion.constant(len(items))
     shape = read_shape(frame, ast.copy_location(ast.Attribute(argument, "shape", ast.Load()), node))
     if shape is not None:
-        return shape[0]
+        return shape[0] if shape else None
     if mentions_arrays(frame, argument):
         array = computed(frame, node, frame.kernel.evaluate(frame, argument))
         if isinstance(array, ArrayValue) and array.ndim:

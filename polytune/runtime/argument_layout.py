@@ -69,7 +69,7 @@ def _fit(layout, arguments, context):
     Args:
         layout: the address of its words: how many arguments there are, then the words of each.
         arguments: the address of a tuple.
-        context: the address of a context, whose team's state is made as new.
+        context: the address of a context, whose team's state is made as new; 0 for none.
 
     Returns:
         `DIFFERS`, `FITS` or `MAY_OVERLAP`; unless it is the first, the context is that of a call of these arguments.
@@ -98,6 +98,8 @@ def _fit(layout, arguments, context):
                 ):
                     return DIFFERS
         own += 8 * word(own, _SIZE)
+    if context == 0:
+        return FITS
     found = FITS
     own = layout + 8
     for k in range(count):
@@ -202,17 +204,13 @@ class ArgumentLayout:
         self._words = np.array(words, np.int64)
         self._address = self._words.ctypes.data
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ArgumentLayout) and np.array_equal(self._words, other._words)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def fit(self, arguments: tuple[Any, ...], context: int) -> int:
+    def fit(self, arguments: tuple[Any, ...], context: int = 0) -> int:
         """Compare a call's arguments, and write what changes from call to call into its context.
 
         Args:
             arguments: of any types.
-            context: the context's address; all else in it is as for the arguments that the layout was made of.
+            context: the context's address; all else in it is as for the arguments that the layout was made of.  Where
+                it is 0, nothing is written, and arrays may overlap.
 
         Returns:
             `DIFFERS`, `FITS` or `MAY_OVERLAP`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,25 +28,30 @@ class BoundRun:
         scratch: the memory for local arrays, for scalars, which begin as they are now, and for what is returned.
         returned: which of these are returned, by their places, and where in the context their addresses are, in bytes.
         zeroed: which of the arrays begin with zeros, by their places.
-        check: raises what is wrong with the elements of arguments; None where nothing has to be tested each time.
-        value: of the arguments and of the memory, what the kernel returns; None where it returns nothing.
+        check: raises what is wrong with the elements of arguments, of which the integers that are computed are given,
+            too; None where nothing has to be tested each time.
+        value: of the arguments, the memory and these integers, what the kernel returns; None where it returns nothing.
+        parameters: the integers that are in the context.
+        parameter_offset: where they begin there, in bytes.
 
     Attributes:
         address: of the context.
-        check: the argument.
     """
 
     __slots__ = (
+        "_check",
         "_cleared",
         "_context",
         "_function",
         "_made",
+        "_pack_parameters",
+        "_parameter_offset",
+        "_parameters",
         "_scalars",
         "_scratch",
         "_value",
         "_workers",
         "address",
-        "check",
     )
 
     def __init__(
@@ -57,8 +63,10 @@ class BoundRun:
         *,
         returned: Sequence[tuple[int, int]],
         zeroed: frozenset[int],
-        check: Callable[[Sequence[Any]], None] | None,
-        value: Callable[[Sequence[Any], Sequence[np.ndarray]], Any] | None,
+        check: Callable[[Sequence[Any], Sequence[int]], None] | None,
+        value: Callable[[Sequence[Any], Sequence[np.ndarray], Sequence[int]], Any] | None,
+        parameters: Sequence[int],
+        parameter_offset: int,
     ):
         self._context, self._function, self._workers = context, function, workers
         made = {place: (offset, scratch[place].shape, scratch[place].dtype) for place, offset in returned}
@@ -68,8 +76,9 @@ class BoundRun:
         kept = [(place, array) for place, array in enumerate(self._scratch) if array is not None]
         self._scalars = [(array.data.cast("B"), array.tobytes()) for _, array in kept if array.shape == (1,)]
         self._cleared = [array for place, array in kept if place in zeroed and array.shape != (1,)]
-        self._value = value
-        self.check = check
+        self._value, self._check = value, check
+        self._parameters, self._parameter_offset = parameters, parameter_offset
+        self._pack_parameters = struct.Struct(f"={len(parameters)}q").pack_into
         self.address = context.address
         # A helper that is left behind may still be at work in what nobody else has then.
         context.owner = context.owner, self._scratch
@@ -88,6 +97,23 @@ class BoundRun:
     def is_left(self) -> bool:
         """Return whether a helper may still be at work in it, so that it must not be made again."""
         return self._context.is_left
+
+    def check(self, arguments: Sequence[Any], parameters: Sequence[int]) -> None:
+        """Have some integers in the context, and test what has to be tested each time.
+
+        Args:
+            arguments: those of the call.
+            parameters: the integers that are computed from them.
+
+        Raises:
+            Exception: what the kernel itself raises for such arguments.
+            SubscriptError: a number in an index array is out of range.
+        """
+        if parameters is not self._parameters:
+            self._pack_parameters(self._context.memory, self._parameter_offset, *parameters)
+            self._parameters = parameters
+        if self._check is not None:
+            self._check(arguments, parameters)
 
     def begin(self) -> None:
         """Have the local arrays as they are before a run."""
@@ -115,7 +141,7 @@ class BoundRun:
         if self._value is None:
             return None
         try:
-            return self._value(arguments, self._scratch)
+            return self._value(arguments, self._scratch, self._parameters)
         finally:
             for place, *_ in self._made:
                 self._scratch[place] = None

@@ -20,6 +20,7 @@ from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceE
 from polytune.history.store import HistoryStore, default_store
 from polytune.runtime.arguments import signature_of
 from polytune.runtime.background.compiler import background
+from polytune.runtime.borrowed import BorrowedChoices
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.outside import OutsideValues
@@ -124,6 +125,7 @@ class CallableKernel(TunableKernel):
         self._store = store
         self._generated: dict[tuple[Signature, int], tuple[str, GeneratedKernel]] = {}
         self._tuners: dict[Case, OnlineTuner] = {}
+        self._borrowed = BorrowedChoices()
         self._last: dict[Case, Configuration] = {}
         self._again: dict[Case, Configuration] = {}
         self._shared: dict[Case, tuple[Configuration, Outcome]] = {}
@@ -175,6 +177,12 @@ class CallableKernel(TunableKernel):
             return outcome.result
         tuner = self._tuners.get(case)
         if tuner is None:
+            borrowed = None if self._loaded else self._borrowed.choice(case, lambda: self.tuners)
+            if borrowed is not None and (wanted := borrowed.steady) is not None:
+                configuration, outcome = run_first(generated, generated.space, invocation, [wanted])
+                borrowed.report(configuration, outcome.seconds)
+                settled(generated, borrowed, configuration, invocation, case.threads)
+                return outcome.result
             tuner = self._tuner(_PreparedCall(name, generated, invocation, case))
             started = time.perf_counter()  # what is made once is no cost of a trial
         if mode == "frozen":
@@ -441,6 +449,7 @@ class CallableKernel(TunableKernel):
             self._unsettle()
             for known in (self._generated, self._tuners, self._last, self._again, self._shared, self._given):
                 known.clear()
+            self._borrowed.clear()
         for tuner in tuners:
             tuner.save()
 
@@ -462,6 +471,7 @@ class CallableKernel(TunableKernel):
                 return newest
             newest = generated.again()
             self._unsettle()
+            self._borrowed.clear()
             self._generated[case.signature, case.threads] = name, newest
             for known in list(self._tuners):
                 if (known.signature, known.threads) == (case.signature, case.threads):
@@ -493,4 +503,5 @@ class CallableKernel(TunableKernel):
                     seed=self._seed,
                     search=self._search,
                 )
+                self._borrowed.end(case)
             return tuner

@@ -290,8 +290,10 @@ class GeneratedKernel:
             scratch,
             returned=returned,
             zeroed=frozenset(place for place, each in enumerate(module.SCRATCH) if each in module.ZEROED),
-            check=functools.partial(self._check_again, parameters=invocation.parameters) if is_tested else None,
-            value=functools.partial(self._value_of, parameters=invocation.parameters) if returns else None,
+            check=self._check_again if is_tested else None,
+            value=self._value_of if returns else None,
+            parameters=invocation.parameters,
+            parameter_offset=self._contexts.first_scalar + 8 * len(module.SCALARS),
         )
 
     def _check_again(self, values: Sequence[Any], parameters: Sequence[int]) -> None:
@@ -338,14 +340,25 @@ class GeneratedKernel:
     def checked_positions(self) -> frozenset[int]:
         """The arguments, but for arrays, whose values the checks of a call look at, or from which sizes follow and what
         memory begins with."""
-        loaded = {
-            instruction.argval
-            for function in (self.module.parameters, self.module.check, self.module.scratch)
-            for instruction in dis.get_instructions(function)
-            if instruction.opname.startswith("LOAD_FAST")
-        }
+        module = self.module
+        loaded = _loaded(module.parameters) | _loaded(module.check) | _loaded(module.scratch)
         names = self.module.ARGUMENTS
         return frozenset(k for k, name in enumerate(names) if name in loaded and k not in self._array_positions)
+
+    @functools.cached_property
+    def positions_in_memory(self) -> frozenset[int]:
+        """The arguments from which the sizes of local arrays follow, and what these begin with."""
+        loaded = _loaded(self.module.scratch)
+        return frozenset(k for k, name in enumerate(self.module.ARGUMENTS) if name in loaded)
+
+    def sizes_of_memory(self, parameters: Sequence[int]) -> tuple[int, ...]:
+        """Return those of the integers computed from arguments from which the sizes of local arrays follow."""
+        return tuple([parameters[k] for k in self._parameters_in_memory])
+
+    @functools.cached_property
+    def _parameters_in_memory(self) -> Sequence[int]:
+        loaded = _loaded(self.module.scratch)
+        return [k for k in self._extra if self.module.PARAMETERS[k] in loaded]
 
     @functools.cached_property
     def scalar_offsets(self) -> Mapping[int, tuple[int, str]]:
@@ -424,3 +437,12 @@ class GeneratedKernel:
             *invocation.values, *[invocation.parameters[k] for k in self._extra]
         )
         return scratch
+
+
+def _loaded(function: Callable[..., Any]) -> set[str]:
+    """Return the names of a function's variables that it reads."""
+    found: set[str] = set()
+    for instruction in dis.get_instructions(function):
+        if instruction.opname.startswith("LOAD_FAST"):  # of two variables at once in later versions of Python
+            found.update((instruction.argval,) if isinstance(instruction.argval, str) else instruction.argval)
+    return found

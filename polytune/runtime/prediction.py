@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import permutations, product
 from types import ModuleType
 from typing import Any
 
@@ -39,7 +40,7 @@ RATES: Mapping[Kind, float] = {
     Kind.LINES_4: 3,
     Kind.APART_2: 0.19,
     Kind.APART_3: 0.0143,
-    Kind.APART_4: 0.0689,
+    Kind.APART_4: 10,
     Kind.TILES: 9.32,
     Kind.REGIONS: 62.7,
     Kind.ROWS: 0.808,
@@ -52,6 +53,9 @@ _CALLS, _SECONDS = 300, 0.3  # the calls of a short program, and what they take 
 _SHORTEST = 1e-6  # seconds of a call
 _NEAR = 1.03  # times as long: what is expected to be no slower than that is as good
 _TRIED_SIZES = (8, 32, 128, 512, 4096)
+_FEW_ROWS, _LONG_ROWS = (8, 32), (512, 1024, 2048, 4096)
+_DIAGONAL_TILES = 4  # along a member, from which on one is like most of them
+_WAITING = 0.3  # of the time, from which on it is memory that takes it
 _TUNED_VERSIONS = 3  # whose sizes are chosen too
 _WORTH = 0.8  # of the time before, from which on other sizes than those of the version are taken
 _LEAST_ARITHMETIC = 0.6  # of that of the source order, below which an account has missed the loops that count
@@ -76,6 +80,7 @@ class Prediction:
         self._caches = tuple(here.cache(level).share for level in (1, 2, 3))
         self._vector_bytes = here.vector_bytes
         self._known: dict[tuple[Any, ...], float] = {}
+        self._accounts: dict[tuple[str, tuple[int, ...]], Account] = {}
         source = next((version for version in module.VERSIONS if not version.team), None)
         self._arithmetic = 0.0
         if source is not None and source.work is not None:
@@ -146,6 +151,8 @@ class Prediction:
         found = [best for version in self._versions.values() if (best := self._best_threads(version, version.sizes))]
         found.sort(key=self._seconds_or_never)
         found[:_TUNED_VERSIONS] = map(self._with_better_sizes, found[:_TUNED_VERSIONS])
+        following = slice(_TUNED_VERSIONS, 2 * _TUNED_VERSIONS)
+        found[following] = map(self._with_long_rows, found[following])
         found.sort(key=self._seconds_or_never)
         if found:
             calls = max(_CALLS, _SECONDS / max(self._seconds_or_never(found[0]), _SHORTEST))
@@ -177,14 +184,47 @@ class Prediction:
         for name in version.sizes:
             for size in _TRIED_SIZES if name.startswith("tile") else ():
                 other = self._best_threads(version, {each: int(best[each]) for each in version.sizes} | {name: size})
-                if other is not None and self._seconds_or_never(other) < _WORTH * self._seconds_or_never(best):
+                limit = _WORTH * self._seconds_or_never(best)
+                if other is not None and self._seconds_or_never(other) < limit and self._stands_for_all(other, start):
                     best = other
+        return self._with_long_rows(best)
+
+    def _stands_for_all(self, configuration: Configuration, start: Configuration) -> bool:
+        """Return whether there are so many tiles along diagonals, or as many as there were, that the one that is
+        counted is like most of them: else those on the diagonal of a triangle, which are slow, are most of the work."""
+        tiles = [
+            min((each.diagonal_tiles for each in self._account_of(one).regions if each.diagonal_tiles), default=None)
+            for one in (configuration, start)
+        ]
+        return tiles[0] is None or tiles[1] is None or tiles[0] >= min(_DIAGONAL_TILES, tiles[1])
+
+    def _account_of(self, configuration: Configuration) -> Account:
+        version = self._versions[str(configuration["version"])]
+        return self._account(version, [int(configuration[name]) for name in version.sizes])
+
+    def _with_long_rows(self, start: Configuration) -> Configuration:
+        """Tiles of few long rows, where a configuration is expected to wait for memory most of the time: these need two
+        sizes at once that are worth nothing each."""
+        version, times, best = self._versions[str(start["version"])], self.times(start), start
+        if times is None or times["apart_4"] < _WAITING * sum(times.values()):
+            return best
+        tiles = [name for name in version.sizes if name.startswith("tile")]
+        for (few, long), (rows, length) in product(permutations(tiles, 2), product(_FEW_ROWS, _LONG_ROWS)):
+            sizes = {each: int(start[each]) for each in version.sizes} | {few: rows, long: length}
+            other = self._best_threads(version, sizes)
+            limit = min(_WORTH * self._seconds_or_never(start), self._seconds_or_never(best))
+            if other is not None and self._seconds_or_never(other) < limit and self._stands_for_all(other, start):
+                best = other
         return best
 
     def _account(self, version: Version, sizes: Sequence[int]) -> Account:
-        account = Account(self._vector_bytes, self._caches)
-        assert version.work is not None
-        version.work(account, *self._parameters, *sizes)
+        key = version.name, tuple(sizes)
+        account = self._accounts.get(key)
+        if account is None:
+            account = Account(self._vector_bytes, self._caches)
+            assert version.work is not None
+            version.work(account, *self._parameters, *sizes)
+            self._accounts[key] = account
         return account
 
     def counts(self, configuration: Mapping[str, Any]) -> tuple[float, ...] | None:

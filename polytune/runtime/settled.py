@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation
 from polytune.runtime.partitioned.residency import are_arrays_resident
 from polytune.runtime.threads import current_threads
-from polytune.runtime.untuned import FixedChoice
+from polytune.runtime.untuned import BorrowedChoice, FixedChoice
 from polytune.signature import Fixed, Leaf, Structure
 from polytune.tuner import Configuration, OnlineTuner
 
@@ -34,7 +34,8 @@ NOT_MADE = object()
 """In place of what a call returns: it was not made."""
 
 _MOST = 256  # kinds of calls that are kept
-_MOST_ALIKE = 8  # of which so many differ in numbers alone
+_MOST_ALIKE = 8  # of arguments with the same headers
+_MOST_CLASSES = 4096  # of calls of a kind that differ in integers
 _MOST_RUNS = 8  # of one kind, which as many threads may make at once
 _MOST_MEMORY = 1 << 25  # bytes of their local arrays
 _RECENT = 256  # of which is remembered what they were like, to see whether such come again
@@ -75,15 +76,23 @@ def _leaves(structure: Sequence[tuple[str, Structure]]) -> _Leaves | None:
     return _Leaves(len(structure), places, fixed) if len(places) + len(fixed) == len(structure) else None
 
 
+class _Class(NamedTuple):
+    """The calls of one kind that are tuned together: what says what they run, that configuration, the same object as
+    long as it is the same, and the integers that are computed from their arguments."""
+
+    tuner: OnlineTuner | FixedChoice | BorrowedChoice
+    configuration: Configuration
+    parameters: tuple[int, ...]
+
+
 class _SettledCall:
-    """One kind of calls: what they run, and what they have in common.
+    """One kind of calls: what they run, and what they have in common; integers may differ.
 
     Args:
         leaves: where the arguments stand; None where they are the function's.
         generated: what runs.
-        tuner: of the class of the calls, or what says what they run where they are not tuned.
         configuration: what they run.
-        values: the arguments of one.
+        invocation: one of them.
         threads: how many they can have.
     """
 
@@ -91,17 +100,18 @@ class _SettledCall:
         self,
         leaves: _Leaves | None,
         generated: GeneratedKernel,
-        tuner: OnlineTuner | FixedChoice,
         configuration: Configuration,
-        values: tuple[Any, ...],
+        invocation: Invocation,
         threads: int,
     ):
-        self._leaves, self._generated, self._tuner = leaves, generated, tuner
+        values = invocation.values
+        self._leaves, self._generated = leaves, generated
         self._configuration, self._threads = configuration, threads
-        self._equal = [(k, value, repr(value)) for k, value in _equal_numbers(generated, values)]
+        fixed, self._varying = _numbers(generated, values)
+        self._fixed = [(k, values[k], repr(values[k])) for k in fixed]
+        self._sizes = generated.sizes_of_memory(invocation.parameters)
         # All other numbers are written into the context, floats by compiled code.
-        offsets, fixed = generated.scalar_offsets, {position for position, *_ in self._equal}
-        free = {k: offsets[k] for k in offsets if k not in fixed}
+        free = {k: each for k, each in generated.scalar_offsets.items() if k not in fixed}
         self._numbers = [
             (k, offset, struct.Struct(f"={form}").pack_into)
             for k, (offset, form) in free.items()
@@ -109,32 +119,52 @@ class _SettledCall:
         ]
         floats = {k: offset for k, (offset, form) in free.items() if form == "d"}
         self._layout = ArgumentLayout(values, {**generated.array_offsets, **floats}, generated.written_positions)
+        self._classes: dict[_Key, _Class] = {}  # by the integers that differ
         self._free: list[BoundRun] = []
         self._runs = 0
 
-    def is_like(self, other: _SettledCall) -> bool:
-        """Return whether another one is of the same calls."""
-        return self._leaves == other._leaves and self._equal == other._equal and self._layout == other._layout
+    def serves(self, leaves: _Leaves | None, generated: GeneratedKernel, invocation: Invocation, threads: int) -> bool:
+        """Return whether a call is of this kind, but perhaps for what it runs.
 
-    def is_made_like(self, other: _SettledCall) -> bool:
-        """Return whether another one of the same calls makes them the same way."""
-        is_same_choice = isinstance(other._tuner, FixedChoice) or other._tuner is self._tuner
-        made = self._generated, self._configuration, self._threads
+        Args:
+            leaves, generated, invocation, threads: as for this.
+        """
+        values = invocation.values
         return (
-            is_same_choice
-            and self._tuner.steady is self._configuration
-            and made == (other._generated, other._configuration, other._threads)
+            self._generated is generated
+            and self._threads == threads
+            and self._leaves == leaves
+            and self._sizes == generated.sizes_of_memory(invocation.parameters)
+            and self._layout.fit(values) != DIFFERS
+            and self._has_fixed(values)
         )
+
+    def runs(self, configuration: Configuration) -> bool:
+        """Return whether such calls run a configuration."""
+        return self._configuration == configuration
 
     @property
     def may_have_another_run(self) -> bool:
         """Return whether all runs are under way, and there may be more."""
         return not self._free and self._runs < _MOST_RUNS
 
-    def add(self, run: BoundRun) -> None:
+    def add_run(self, run: BoundRun) -> None:
         """Have one more call at a time."""
         self._runs += 1
         self._free.append(run)
+
+    def add_class(
+        self, invocation: Invocation, tuner: OnlineTuner | FixedChoice | BorrowedChoice, configuration: Configuration
+    ) -> None:
+        """Take calls with such integers as one has, which run what a tuner says, and that is this configuration."""
+        if len(self._classes) >= _MOST_CLASSES:
+            self._classes.clear()
+        self._classes[self._integers(invocation.values)] = _Class(tuner, configuration, invocation.parameters)
+
+    def remove_class(self, invocation: Invocation) -> bool:
+        """Take no more calls with such integers.  Return whether none are left."""
+        self._classes.pop(self._integers(invocation.values), None)
+        return not self._classes
 
     def make(self, arguments: tuple[Any, ...]) -> Any:
         """Make a call, unless it is not of this kind, or cannot be made so.  Return what it returns, or `NOT_MADE`."""
@@ -143,7 +173,7 @@ class _SettledCall:
             if taken is None:
                 return NOT_MADE
             arguments = taken
-        if self._tuner.steady is not self._configuration or are_arrays_resident() or current_threads() != self._threads:
+        if are_arrays_resident() or current_threads() != self._threads:
             return NOT_MADE
         try:
             run = self._free.pop()
@@ -151,7 +181,8 @@ class _SettledCall:
             return NOT_MADE
         is_free = True
         try:
-            if not self._fill(run, arguments):
+            found = self._fill(run, arguments)
+            if found is None:
                 return NOT_MADE
             is_free = False  # where it is interrupted, nobody knows what is still at work in it
             activity = background.activity
@@ -167,13 +198,14 @@ class _SettledCall:
             else:
                 self._runs -= 1
         if background.disturbs_since(activity):
-            self._tuner.report(self._configuration, seconds, disturbed=True)
+            found.tuner.report(found.configuration, seconds, disturbed=True)
         else:
-            self._tuner.report_steady(self._configuration, seconds)
+            found.tuner.report_steady(found.configuration, seconds)
         return returned
 
-    def _fill(self, run: BoundRun, arguments: tuple[Any, ...]) -> bool:
-        """Check a call's arguments and write them into the context of a run.  Return whether they are of this kind.
+    def _fill(self, run: BoundRun, arguments: tuple[Any, ...]) -> _Class | None:
+        """Check a call's arguments and write them into the context of a run.  Return the class of the call; None where
+        it is not of this kind, or runs something else.
 
         Raises:
             Exception: what the kernel itself raises for such arguments.
@@ -181,31 +213,42 @@ class _SettledCall:
         """
         fit = self._layout.fit(arguments, run.address)
         if fit == DIFFERS:
-            return False
-        for position, value, text in self._equal:
-            given = arguments[position]  # 0.0 and -0.0 are two numbers
-            if given != value if type(value) is int else repr(given) != text:
-                return False
+            return None
+        found = self._classes.get(self._integers(arguments))
+        if found is None or found.tuner.steady is not found.configuration or not self._has_fixed(arguments):
+            return None
         if fit != FITS:
             try:
                 self._generated.check_addresses(arguments)
             except ArgumentError:
-                return False  # which is raised where the checks are made in their order
+                return None  # which is raised where the checks are made in their order
         try:
             for position, offset, pack_into in self._numbers:
                 pack_into(run.memory, offset, arguments[position])
         except struct.error:
-            return False
-        if run.check is not None:
-            run.check(arguments)
+            return None
+        run.check(arguments, found.parameters)
+        return found
+
+    def _integers(self, arguments: tuple[Any, ...]) -> _Key:
+        return tuple([arguments[position] for position in self._varying])
+
+    def _has_fixed(self, arguments: tuple[Any, ...]) -> bool:
+        """Return whether the numbers that have to be what they were are; 0.0 and -0.0 are two."""
+        for position, value, text in self._fixed:
+            given = arguments[position]
+            if given != value if type(value) is int else repr(given) != text:
+                return False
         return True
 
 
-def _equal_numbers(generated: GeneratedKernel, values: tuple[Any, ...]) -> list[tuple[int, Any]]:
-    """Return the arguments that are numbers which checks look at, or whose values are not in the context alone."""
-    offsets, checked = generated.scalar_offsets, generated.checked_positions
-    arrays = generated.array_offsets
-    return [(k, value) for k, value in enumerate(values) if k not in arrays and (k not in offsets or k in checked)]
+def _numbers(generated: GeneratedKernel, values: tuple[Any, ...]) -> tuple[list[int], list[int]]:
+    """Return the arguments that are numbers which have to be what they were, and the integers which checks look at that
+    may be others, where such calls have been checked too."""
+    offsets, checked, arrays = generated.scalar_offsets, generated.checked_positions, generated.array_offsets
+    numbers = [k for k in range(len(values)) if k not in arrays and (k not in offsets or k in checked)]
+    varying = [k for k in numbers if type(values[k]) is int and k not in generated.positions_in_memory]
+    return [k for k in numbers if k not in varying], varying
 
 
 class SettledCalls:
@@ -235,7 +278,7 @@ class SettledCalls:
     def note(
         self,
         generated: GeneratedKernel,
-        tuner: OnlineTuner | FixedChoice,
+        tuner: OnlineTuner | FixedChoice | BorrowedChoice,
         configuration: Configuration,
         invocation: Invocation,
         threads: int,
@@ -261,10 +304,14 @@ class SettledCalls:
             return
         if not can_compare():
             return
-        arguments = values if leaves is None else leaves.put_back(values)
-        found = fingerprint(arguments)
+        found = fingerprint(values if leaves is None else leaves.put_back(values))
+        alike = [each for each in self._calls.get(found, ()) if each.serves(leaves, generated, invocation, threads)]
+        call = next((each for each in alike if each.runs(configuration)), None)
+        if call is not None and not call.may_have_another_run:
+            self._take(found, call, alike, invocation, tuner, configuration)
+            return
         constants = () if leaves is None else leaves.fixed
-        numbers = [(k, type(value), repr(value)) for k, value in _equal_numbers(generated, values)]
+        numbers = [(k, type(values[k]), repr(values[k])) for k in _numbers(generated, values)[0]]
         key = found, *((k, value if type(value) is str else id(value)) for k, value in constants), *numbers
         if key in self._refused:
             return
@@ -273,26 +320,44 @@ class SettledCalls:
             if len(self._recent) > _RECENT:
                 self._recent.pop(next(iter(self._recent)), None)
             return
-        call = _SettledCall(leaves, generated, tuner, configuration, values, threads)
-        known = next((each for each in self._calls.get(found, ()) if each.is_like(call)), None)
-        if known is not None and known.is_made_like(call):
-            if not known.may_have_another_run:
-                return
-            call = known
         run = generated.bound(configuration, invocation)
         if run is None:
             self._refused.add(key)
             return
         if self._memory + run.kept_bytes > _MOST_MEMORY or self._count >= _MOST:
             self.clear()
-            known = None
-        if call is not known:
-            alike = [each for each in self._calls.get(found, ()) if each is not known][-_MOST_ALIKE + 1 :]
-            self._calls[found] = [*alike, call]
-            self._count = sum(map(len, self._calls.values()))
-            self._last = call
-        call.add(run)
+            call, alike = None, []
+        if call is None:
+            call = _SettledCall(leaves, generated, configuration, invocation, threads)
         self._memory += run.kept_bytes
+        call.add_run(run)
+        self._take(found, call, alike, invocation, tuner, configuration)
+
+    def _take(
+        self,
+        found: int,
+        call: _SettledCall,
+        alike: Sequence[_SettledCall],
+        invocation: Invocation,
+        tuner: OnlineTuner | FixedChoice | BorrowedChoice,
+        configuration: Configuration,
+    ) -> None:
+        """Have calls like one be of a kind.
+
+        Args:
+            found: the fingerprint of its arguments.
+            call: the kind.
+            alike: kinds that differ in what they run.
+            invocation: the call.
+            tuner: what says what it runs.
+            configuration: that.
+        """
+        call.add_class(invocation, tuner, configuration)
+        empty = [each for each in alike if each is not call and each.remove_class(invocation)]
+        others = [each for each in self._calls.get(found, ()) if each is not call and each not in empty]
+        self._calls[found] = [*others[-_MOST_ALIKE + 1 :], call]
+        self._count = sum(map(len, self._calls.values()))
+        self._last = call
 
     def clear(self) -> None:
         """Forget all calls."""

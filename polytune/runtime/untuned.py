@@ -7,9 +7,14 @@ from collections.abc import Iterable, Iterator
 from polytune.errors import CompilationError
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation, Outcome
+from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.tuner import Configuration, OnlineTuner, Space
 
-__all__ = ["FixedChoice", "best_known", "run_first"]
+__all__ = ["BorrowedChoice", "FixedChoice", "best_known", "run_first"]
+
+
+_WORTH_A_TUNER = 0.1
+"""Seconds that calls have taken when they are worth a tuner of their own: some ten times what one takes to make."""
 
 
 class FixedChoice:
@@ -40,6 +45,43 @@ class FixedChoice:
 
     def report_steady(self, configuration: Configuration, seconds: float) -> None:
         """Leave a call out of account, which ran a configuration for some seconds."""
+
+
+class BorrowedChoice:
+    """Stands in for the tuner of a class of calls, until they have taken some time: they run what is best for another
+    class.
+
+    Args:
+        lender: the tuner of the other class.
+    """
+
+    def __init__(self, lender: OnlineTuner):
+        self._lender = lender
+        self._seconds = 0.0
+
+    @property
+    def steady(self) -> Configuration | None:
+        """The configuration that the next call runs; None once calls are worth a tuner of their own."""
+        best = self._lender.best if self._seconds < _WORTH_A_TUNER else None
+        return None if best is None or best[0]["version"] == PARTITIONED else best[0]
+
+    def report(self, configuration: Configuration, seconds: float, *, disturbed: bool = False) -> None:
+        """Count a call.
+
+        Args:
+            configuration: what it ran.
+            seconds: how long that took.
+            disturbed: whether something else kept the machine busy.
+        """
+        self._seconds += seconds
+
+    def report_steady(self, configuration: Configuration, seconds: float) -> None:
+        """Count a call, which ran a configuration for some seconds."""
+        self._seconds += seconds
+
+    def end(self) -> None:
+        """Lend no more."""
+        self._seconds = _WORTH_A_TUNER
 
 
 def best_known(tuner: OnlineTuner, is_given: bool) -> Iterator[Configuration]:

@@ -6,6 +6,7 @@ iterations.  So triangles count by their area, and what few iterations do otherw
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from enum import IntEnum, auto
@@ -45,6 +46,8 @@ class Kind(IntEnum):
 LINE_BYTES = 64
 """The bytes of a line of the caches."""
 
+_FOLLOWED = 8  # rows that processors fetch ahead along at the same time
+_UNFORESEEN = 12  # lines at the beginning of a row, until it is fetched ahead
 _ARITHMETIC_OF_VECTORS = 0.5  # the other operations load, store and splat
 AccountedAccess = tuple[int, int, tuple[int, ...], str] | tuple[int, int, tuple[int, ...], str, int]
 
@@ -58,12 +61,15 @@ class RegionAccount:
         pieces: into how many pieces workers share it out that need not wait for one another.
         members: how many loops over tiles it has.
         is_serial: whether one worker does all of it.
+        diagonal_tiles: the least number of tiles along a member, where they run along diagonals; the one in the middle,
+            which stands for all of them, is like most others where there are many.
     """
 
     counts: list[float]
     pieces: float
     members: int
     is_serial: bool
+    diagonal_tiles: int | None = None
 
 
 @dataclass
@@ -82,6 +88,11 @@ class Account:
     regions: list[RegionAccount] = field(default_factory=list)
     arithmetic: float = 0.0
     _trips: list[float] = field(default_factory=list)
+    _steps: list[int] = field(default_factory=list)
+    _places: list[int] = field(default_factory=list)
+    _entered: int = 0
+    _own: frozenset[str] = frozenset()
+    _fetched: dict[tuple[int, str], list[tuple[tuple[int, ...], float]]] = field(default_factory=dict)
 
     @property
     def counts(self) -> list[float]:
@@ -97,17 +108,30 @@ class Account:
         trips = max(0, -((start - stop) // step))
         if not trips:
             return
-        self._trips.append(float(trips))
+        self._push(float(trips), abs(step))
         yield start + (trips // 2) * step
-        self._trips.pop()
+        self._pop()
 
     def share(self, part: float) -> Iterator[None]:
         """Yield once: what is entered meanwhile is done in a part of the iterations."""
-        self._trips.append(part)
+        self._push(part)
         yield None
-        self._trips.pop()
+        self._pop()
 
-    def enter(self, kind: str, shared: int, copies: int, members: Sequence[tuple[int, ...]]) -> list[int]:
+    def _push(self, trips: float, step: int = 1) -> None:
+        self._trips.append(trips)
+        self._steps.append(step)
+        self._entered += 1
+        self._places.append(self._entered)
+
+    def _pop(self) -> None:
+        self._trips.pop()
+        self._steps.pop()
+        self._places.pop()
+
+    def enter(
+        self, kind: str, shared: int, copies: int, members: Sequence[tuple[int, ...]], own: Sequence[str] = ()
+    ) -> list[int]:
         """The window of a tile in the middle of a region, lower and upper bound of each member.
 
         Args:
@@ -116,7 +140,9 @@ class Account:
             copies: of how many arrays each worker has a copy to add up in.
             members: the lower bound, the upper bound and the size of a tile of each member, and how many tiles an
                 outer one has.
+            own: the memory of a worker that is used again for each tile, and so never comes from far away.
         """
+        self._own = frozenset(own)
         window: list[int] = []
         counts: list[int] = []
         for lower, upper, size, *_ in members:
@@ -131,7 +157,7 @@ class Account:
         for (lower, upper, size, *_), count in zip(members, counts, strict=True):
             tiles *= count
             # The last tile is smaller: tiles count by what they hold.
-            self._trips.append(max(0, upper - lower) / max(1, min(size, upper - lower)))
+            self._push(max(0, upper - lower) / max(1, min(size, upper - lower)))
         waves, pieces = executions, 1.0
         if kind != "serial":
             for count in counts[:shared]:
@@ -140,6 +166,8 @@ class Account:
                 diagonals = max(1, sum(counts[:shared]) - shared + 1)
                 waves, pieces = executions * diagonals, pieces / diagonals
         region = RegionAccount([0.0] * len(Kind), max(1.0, pieces), len(members), kind == "serial")
+        if kind == "wavefront":
+            region.diagonal_tiles = min(counts)
         region.counts[Kind.TILES] += executions * tiles
         region.counts[Kind.REGIONS] += waves
         self.regions.append(region)
@@ -148,7 +176,7 @@ class Account:
     def leave(self) -> None:
         """End the account of a region."""
         for _ in range(self.regions[-1].members):
-            self._trips.pop()
+            self._pop()
 
     def add(
         self,
@@ -241,7 +269,8 @@ class Account:
             lines.append(found)
         # What lies apart from one iteration to the next is not fetched ahead.
         apart = [last in varying and along != last for (_, varying), (_, along) in arrays.items()]
-        for place, cache in enumerate(self.caches):
+        self._from_memory(kept, accesses, last)
+        for place, cache in enumerate(self.caches[:-1]):
             level = next(
                 (outer for outer in range(depth + 1) if sum(each[outer] for each in lines) * LINE_BYTES <= cache), depth
             )
@@ -252,3 +281,63 @@ class Account:
                 around *= trips[k]
             for each, is_apart in zip(lines, apart, strict=True):
                 kept[(Kind.APART_2 if is_apart else Kind.LINES_2) + place] += around * each[level]
+
+    def _from_memory(self, kept: list[float], accesses: Sequence[AccountedAccess], last: int) -> None:
+        """Count the lines that come from memory: each line that a pass over a part that the last cache does not hold
+        touches, for arrays are larger than that.
+
+        Processors fetch ahead along some rows at the same time, and not at once where a row begins: a tile of few long
+        rows comes as fast as memory can give it, one of many short rows line by line.
+        """
+        trips, depth = self._trips, len(self._trips)
+        groups: dict[tuple[str, tuple[int, ...]], list[AccountedAccess]] = {}
+        for access in accesses:
+            if access[3] not in self._own:
+                groups.setdefault((access[3], access[2]), []).append(access)
+
+        def lines_inside(outer: int) -> list[float]:
+            return [self._lines(varying, group, outer) for (_, varying), group in groups.items()]
+
+        level, lines = 0, lines_inside(0)
+        while level < depth and sum(lines) * LINE_BYTES > self.caches[-1]:
+            level += 1
+            lines = lines_inside(level)
+        if not level:
+            return
+        around = 1.0
+        for k in range(level):
+            around *= trips[k]
+        for ((array, varying), group), number in zip(groups.items(), lines, strict=True):
+            size, along = group[0][:2]
+            part = 0.0  # of the lines that are not fetched ahead
+            if last in varying and along != last and trips[last] > _FOLLOWED:
+                part = 1.0
+            elif along in varying and along >= level:
+                part = min(1.0, _UNFORESEEN / max(1.0, trips[along] * self._steps[along] * size / LINE_BYTES))
+            self._fetch(kept, array, tuple(self._places[:level]), around * number, part)
+
+    def _lines(self, varying: tuple[int, ...], group: Sequence[AccountedAccess], outer: int) -> float:
+        """Return how many lines accesses of an array touch that vary with the same loops.
+
+        Args:
+            varying: these loops.
+            group: the accesses.
+            outer: how many of the loops around are left out.
+        """
+        size, along = group[0][:2]
+        # Iterations that are written out side by side have elements of their own, as many as there are accesses.
+        beside = math.prod(self._steps[k] for k in varying if k != along)
+        vectors = max((each[4] for each in group if len(each) > 4), default=1)
+        elements = math.prod(self._trips[k] for k in varying if k >= outer)
+        near = self._trips[along] if along in varying and along >= outer else 1.0
+        of_line = max(1.0, LINE_BYTES / (size * (self._steps[along] if along in varying else 1)))
+        return max(vectors, min(len(group), beside)) * max(1.0, elements / min(max(near, 1.0), of_line))
+
+    def _fetch(self, kept: list[float], array: str, around: tuple[int, ...], lines: float, part: float) -> None:
+        """Count lines of an array, as far as other work in the same loops has not brought them."""
+        before = self._fetched.setdefault((len(self.regions), array), [])
+        there = max((number for loops, number in before if loops[: len(around)] == around), default=0.0)
+        fresh = max(0.0, lines - there)
+        before.append((around, lines))
+        kept[Kind.APART_4] += fresh * part
+        kept[Kind.LINES_4] += fresh * (1.0 - part)

@@ -134,6 +134,11 @@ def plan_shards(kernel: ShardedKernel, names: Sequence[str], values: Sequence[An
     Raises:
         ArgumentError: the arguments do not fit.
     """
+    if not holds_chunks(values):
+        raise ArgumentError(
+            f"{kernel.module.NAME}: calls with arrays of Dask are cut, and none of the arguments is one; pass "
+            "dask.array.from_array(x, chunks=...) of those that are to be divided"
+        )
     builder, arrays, _ = _built(kernel, names, values, is_call=False)
     return planned(kernel.module.NAME, builder, arrays)
 

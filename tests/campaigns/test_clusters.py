@@ -79,8 +79,11 @@ VERBS = ("describe", "compile", "measure", "compare")
 def test_the_command_runs_a_campaign(client, tmp_path, monkeypatch):
     monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "cache"))
     shapes = tmp_path / "shapes.toml"
-    shapes.write_text('[scale]\nsignature = "A: float32[:, ::1]"\nshapes = [{A_0 = 20, A_1 = 30}]\n')
-    command = [sys.executable, "-m", "polytune", "tune", str(work.Path(__file__).with_name("kernels.py"))]
+    shapes.write_text(
+        '[scale]\nsignature = "A: float32[:, ::1]"\nshapes = [{A_0 = 20, A_1 = 30}]\n[shift]\nshapes = [{n = 10}]\n'
+    )
+    # The file has shapes of another kernel as well, which is not named.
+    command = [sys.executable, "-m", "polytune", "tune", f"{work.Path(__file__).with_name('kernels.py')}:scale"]
     command += ["--shapes", str(shapes), "--scheduler", client.scheduler.address, "--calls", "3"]
     ran = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
@@ -217,6 +220,22 @@ def test_files_that_begin_a_campaign_when_imported_are_refused(tmp_path):
 
     found = describe(work.CampaignWork(str(file), file.read_text(), "f", (("n", 1),)), None)
     assert isinstance(found, Failure) and "put the call under if __name__ == '__main__'" in found.reason
+
+
+def test_scripts_that_begin_a_campaign_when_imported_are_told_what_to_do(tmp_path):
+    (tmp_path / "kernels.py").write_text(
+        "import polytune\n\n\n@polytune.kernel\ndef f(n: 'int', x: 'float32[::1]'):\n    for i in range(n):\n"
+        "        x[i] = 0.0\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text("import polytune\nfrom kernels import f\n\npolytune.campaign(f, [{'n': 1}], client='local')\n")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=120, env=environment, cwd=tmp_path
+    )
+    assert ran.returncode == 1
+    last = ran.stderr.strip().splitlines()[-1]
+    assert "CampaignError: no workers could be started" in last and "under if __name__ == '__main__':" in last
 
 
 def test_files_that_workers_do_not_have_are_sent(tmp_path):

@@ -42,6 +42,10 @@ def test_loops_right_after_a_transform(run):
     ordered = run("inspect", gemm, "--show", "loops", "--after", "accumulated")
     assert (ordered.code, ordered.err) == (0, "")
     assert "recipe: tiled -> accumulated\n" in ordered.out and "load" not in ordered.out
+    prefetched = run("inspect", gemm, "--show", "loops", "--after", "prefetched")
+    assert prefetched.code == 0 and "prefetch " in prefetched.out
+    recipes = re.findall(r"^ *recipe: (.*)$", prefetched.out, re.MULTILINE)
+    assert recipes and all(recipe.endswith(" -> prefetched") for recipe in recipes)
     packed = run("inspect", gemm, "--show", "loops", "--after", "packed").out
     versions = re.findall(r"^version (\w+):$", packed, re.MULTILINE)
     assert set(versions) == {"tiled_packed", "distributed_packed"} and "load" in packed

@@ -89,6 +89,69 @@ def test_rows_of_the_right_matrix_are_copied_first_where_they_are_long(size, is_
     assert names.index(packed) < names.index(direct)
 
 
+def product_of(rows: int, inner: int, columns: int) -> tuple[GeneratedKernel, tuple[int, ...]]:
+    """The code of a product, and the parameters of matrices that need not be there."""
+    generated, _ = generated_of(product, *(np.ones((4, 4), np.float32) for _ in range(3)))
+    sizes = {"a_0": rows, "a_1": inner, "b_0": inner, "b_1": columns, "c_0": rows, "c_1": columns}
+    return generated, tuple(sizes[name] for name in generated.module.PARAMETERS)
+
+
+def expected_of(generated: GeneratedKernel, parameters: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> Prediction:
+    """What is expected on a processor with these caches."""
+    prediction = Prediction(generated.module, generated.space, parameters, 1)
+    monkeypatch.setattr(prediction, "_caches", CACHES)
+    return prediction
+
+
+def test_lines_come_from_memory_once_for_each_pass():
+    """Blocks of rows and of columns share them, however they are written out; what a worker packs them into is its
+    own."""
+    generated, parameters = product_of(8, 9000, 8000)
+    lines = 9000 * 8000 * 4 / 64
+    for version in generated.module.VERSIONS:
+        if version.name.endswith(("registers", "packed", "jammed")):
+            counts = account_of(generated, version.name, *parameters).counts
+            assert 0.95 * lines < counts[Kind.LINES_4] + counts[Kind.APART_4] < 1.3 * lines, version.name
+
+
+def test_tiles_of_a_product_with_few_rows_have_long_rows(monkeypatch):
+    """The other matrix is used once: in long rows it comes as fast as memory gives it."""
+    prediction = expected_of(*product_of(8, 9000, 8000), monkeypatch)
+    first = prediction.ranked(lambda _: 0.1)[0]
+    sizes = sorted(value for name, value in first.items() if name.startswith("tile") and name != "tile_0")
+    assert sizes[0] <= 32 and sizes[-1] >= 512
+    version = next(each for each in prediction._versions.values() if each.name == first["version"])
+    assert prediction.seconds(first) < 0.8 * prediction.seconds({**first, **version.sizes})
+
+
+def test_products_that_no_cache_holds_copy_rows(monkeypatch):
+    prediction = expected_of(*product_of(3000, 3000, 3000), monkeypatch)
+    assert "packed" in prediction.ranked(lambda _: 0.1)[0]["version"]
+
+
+def solved(a, x, b):
+    for i in range(a.shape[0]):
+        x[i] = b[i]
+        for j in range(i):
+            x[i] -= a[i, j] * x[j]
+        x[i] = x[i] / a[i, i]
+
+
+def test_triangles_have_several_tiles_along_diagonals(monkeypatch):
+    """The tile in the middle, by which work is counted, is not on the triangle's diagonal, where tiles are slow."""
+    generated, _ = generated_of(solved, np.eye(4), np.ones(4), np.ones(4))
+    prediction = expected_of(generated, (5000,) * len(generated.module.PARAMETERS), monkeypatch)
+    diagonal = [
+        (configuration, account)
+        for configuration in prediction.ranked(lambda _: 0.1)
+        for account in prediction._account_of(configuration).regions
+        if account.diagonal_tiles is not None
+    ]
+    assert diagonal
+    for configuration, account in diagonal:
+        assert account.diagonal_tiles >= 4, configuration
+
+
 def test_copies_of_rows_are_made_in_vectors():
     matrix = np.empty((384, 384))
     generated, parameters = generated_of(product, matrix, matrix.copy(), matrix.copy())

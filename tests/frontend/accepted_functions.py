@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tests.frontend.acceptance import accepted
@@ -175,3 +177,147 @@ def sampled_without_repetition(A, state):
                 reject = False
         indices[i] = j
     return indices
+
+
+# ---- parts with bounds that depend on data, given to NumPy; kernels that only compute numbers
+
+
+@accepted(lambda: (vector(12), np.array([0, 2, 2, 7, 20])), lambda: (vector(4), np.array([-3, 9, 0, 4])))
+def sorted_parts(x, first):
+    found = np.zeros(len(first) - 1)
+    s = np.zeros(len(x))
+    for i in range(len(found)):
+        part = x[first[i] : first[i + 1]]
+        if len(part) > 1:
+            found[i] = np.sort(part)[1] + np.median(part)
+            s[first[i] : first[i + 1]] = np.sort(part)
+            k = np.argsort(part)
+            found[i] += part[k[0]] + part[k[:1]].sum()
+        found[i] += np.searchsorted(np.sort(x)[first[i] : first[i + 1]], x[0], side="right")
+    return found, s
+
+
+@accepted(lambda: (2.0, 3), lambda: (2, -3.5), lambda: (np.float32(2.0), 3))
+def numbers_alone(x, n):
+    return (x, (n, x / n)), x > 1, None, 3.5, math.exp(n) + x
+
+
+@accepted(lambda: (2, 3), lambda: (-2, 3))
+def integer_chosen(x: int, n: int):
+    if x > 0:
+        return x, n
+    return n, x
+
+
+@accepted(lambda: (2, 3))
+def an_argument(x, n):
+    return n
+
+
+# ---- functions with loops in what need not be evaluated
+
+
+def has(A, v):
+    return any(x == v for x in A)
+
+
+def norm1(A):
+    t = 0.0
+    for x in A:
+        t += abs(x)
+    return t
+
+
+@accepted(lambda: (vector(5), 2.0), lambda: (vector(5), -2.0))
+def calls_in_conditions(A, x):
+    if x > 0 and not has(A, x) and norm1(A) > 1.0:
+        A[0] = x
+    y = norm1(A[1:]) if x < 0 else 2.0
+    while norm1(A) > 0.5:
+        A *= 0.5
+        y += 1.0
+    k = 0
+    while k < 3 and norm1(A[k:]) > 0.1:
+        k += 1
+        if k == 2:
+            continue
+        y -= 0.125
+    return y + (1.0 if norm1(A) > 0.2 or has(A, 7.0) else 0.0), k
+
+
+@accepted(lambda: (vector(5), vector(7)))
+def calls_in_choices(A, B):
+    n = 0
+    for i in range(len(B)):
+        if i % 2 == 0 or has(A, B[i]):
+            n += 1
+        B[i] = B[i] * 2.0 if not has(A, B[i]) else norm1(A)
+    return n
+
+
+@accepted(lambda: (vector(5), vector(7)))
+def calls_in_branches(A, B):
+    for i in range(len(B)):
+        if i == 3:
+            B[i] = 2.0
+        elif i > 1 and has(A, B[i]):
+            B[i] = 7.0
+        else:
+            B[i] = -1.0
+
+
+@accepted(*(lambda k=k: (vector(6), np.array(k)) for k in ([2, 5], [-2, 9], [4, 1])))
+def parts_of_parts_given_to_numpy(A, k):
+    a = A[k[0] : k[1]]
+    n = np.searchsorted(A[: k[0]][1:], A[0])
+    b = np.sort(np.concatenate((a, A[1:])))
+    c = np.sort(a + A[k[0] : k[1]] * 2.0)
+    d = np.sort(a[::-2])
+    e = np.sort(a[1:-1])
+    f = np.sort(A[A > 1.0][:3])
+    return n, b[0], c.sum(), d.sum(), e.sum(), f.sum(), len(b), len(d)
+
+
+def total_of(x):
+    t = 0.0
+    for v in x:
+        t += v
+    return t
+
+
+def sum_or_more(x, y):
+    if y > 0:
+        return total_of(x) * 2
+    z = y + 1
+    return z
+
+
+@accepted(lambda: (vector(6), 1.0), lambda: (vector(6), -1.0))
+def loops_in_a_branch(A, y):
+    A[0] += sum_or_more(A, y)
+    return sum_or_more(A, y)
+
+
+@accepted(lambda: (vector(6), 1.0), lambda: (vector(6), -1.0))
+def loops_in_a_comprehension(A, y):
+    return np.array([total_of(A) if A[i] > 0 else 0.0 for i in range(3)])
+
+
+# ---- extrema where there is nothing
+
+
+@accepted(lambda: (vector(7), 0.0), lambda: (vector(7), 100.0), lambda: (np.zeros(0), 100.0))
+def extrema_of_what_there_is(A, x):
+    mask = x < A
+    total = 0.0
+    if mask.any():
+        total = np.min(A[mask]) + A[mask].max()
+    if A.sum() > 0.0:
+        total += A[2:].max()
+    return total + np.max(A, initial=3.0)
+
+
+@accepted(lambda: (np.ones((1, 3)), np.array([3, 1, -1])))
+def numbers_where_arrays_are_expected(A, k):
+    first = np.squeeze(A[:, 0], axis=0)
+    return first, np.argmin(3.0), np.argmax(A[0, 0]), np.reciprocal(7), np.reciprocal(k), np.add(np.sum(A), 1.0)

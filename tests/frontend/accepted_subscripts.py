@@ -135,3 +135,27 @@ def columns_by_a_step(A, k, steps):
     for step in steps:
         A[0, ::step] += A[0, ::step].sum()
     return row * 2.0, A[[1, 3], ::k]
+
+
+# ---- slices as objects
+
+
+def taken(A, part):
+    return A[part].sum()
+
+
+@accepted(lambda: (matrix(6, 5), np.array([1, 3, 6]), 2))
+def slices_as_objects(A, first, n):
+    interior = slice(1, -1)
+    every = np.s_[::2]
+    A[interior, 0] = 7.0
+    total = A[:, interior][every].sum() + A[slice(n), slice(None, None, -1)].sum() + A[np.s_[n:]][0, 0]
+    for i in range(2):
+        rows = slice(first[i], first[i + 1])
+        first[i] = 0
+        A[rows] += 1.0
+        total += A[rows, i].sum() + taken(A[0], rows)
+        while total > 1e3:
+            part = slice(int(total) % 3, None)
+            total -= A[part].sum() * 1e3 + part.start
+    return total, interior.start + n

@@ -318,7 +318,11 @@ def _chooses_by_data(statement: Statement) -> bool:
     ]
     sizes = (node for part in parts for extent in part.extents for node in ir.walk(extent))
     decided = (node for choice in choices for node in ir.walk(choice))
-    return any(isinstance(node, ir.Element) for node in (*decided, *sizes))
+    elements = (
+        node for operation in statement.operations for node in ir.walk(operation) if isinstance(node, ir.Element)
+    )
+    subscripts = (node for element in elements for each in element.subscripts for node in ir.walk(each))
+    return any(isinstance(node, ir.Element) for node in (*decided, *sizes, *subscripts))
 
 
 def _access_points(

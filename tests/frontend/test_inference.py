@@ -11,6 +11,7 @@ import pytest
 
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend import analyse, infer_signature
+from polytune.frontend.guesses import possible_signatures
 from tests.frontend import features, programs
 
 MATRIX, VECTOR = "float64[:, ::1]", "float64[::1]"
@@ -113,3 +114,35 @@ def numpy_numbers(A, n: np.int32, x: np.float32):
 def test_a_numpy_type_as_an_annotation_is_a_strong_scalar() -> None:
     types = infer_signature(numpy_numbers)
     assert str(types) == "A: float64[::1], n: int32, x: float32"
+
+
+def distribution(x: np.ndarray, scale: float) -> np.ndarray:
+    return np.exp(scaled_by(x, scale))
+
+
+def scaled_by(x: np.ndarray, scale: float) -> np.ndarray:
+    kind = type(scale)
+    found = np.empty_like(x)
+    for i in range(len(found)):
+        found[i] = x[i] * (kind(1) / scale)
+    return found
+
+
+def test_an_annotation_says_that_an_argument_is_an_array() -> None:
+    types = infer_signature(distribution)
+    assert str(types) == "x: float64[::1], scale: float"
+    assert analyse(distribution, types).statements
+    assert "x: float64[:, ::1], scale: float" in map(str, possible_signatures(distribution))
+
+
+def bounds_of_one_array_in_a_choice(first, ends, n):
+    total = 0
+    for i in range(n):
+        last = ends[i] if i < n - 1 else n
+        for k in range(first[i], last):
+            total += k
+    return total
+
+
+def test_both_sides_of_a_choice_that_bounds_a_loop_are_integers() -> None:
+    assert str(infer_signature(bounds_of_one_array_in_a_choice)) == "first: int64[::1], ends: int64[::1], n: int"

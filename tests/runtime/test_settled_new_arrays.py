@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -262,3 +263,26 @@ def test_tuners_learn_from_calls_of_new_arrays(tmp_path, made):
     tuner._reopen()
     check(kernel, *arrays(), 2.0, 1)
     assert not made[-1], "what may be tried is asked"
+
+
+def test_the_time_between_calls_is_not_theirs(tmp_path, made, monkeypatch):
+    now = [0.0]
+
+    def passed() -> float:
+        now[0] += 1e-6
+        return now[0]
+
+    for module in ("calls", "generated", "settled"):
+        monkeypatch.setattr(f"polytune.runtime.{module}.time", SimpleNamespace(perf_counter=passed))
+    kernel = polytune.Kernel(combined, background=False)
+    kernel._store = HistoryStore(tmp_path / "history.sqlite")
+    settle(kernel, *arrays(), 2.0, 1)
+    tuner = kernel.tuner(*arrays(), 2.0, 1)
+    before = tuner.statistics()
+    for seed in range(8):
+        now[0] += 3600.0
+        check(kernel, *arrays(seed), 2.0, 1)
+    told = tuner.statistics()
+    assert made[-1] and told.calls == before.calls + 8
+    assert told.total_seconds - before.total_seconds < 1e-4 and told.lost_seconds - before.lost_seconds < 1e-4
+    assert tuner.converged

@@ -360,6 +360,35 @@ def test_results_that_depend_on_data_are_refused_or_numbers():
         assert "returned depends on data" in str(error)
 
 
+@polytune.kernel(strict=True)
+def counted(x, y):
+    if len(x) == 0:
+        return 0.0
+    total = 0.0
+    for i in range(len(x)):
+        y[i] = 2.0 * x[i]
+    for i in range(len(x)):
+        total += y[i]
+    return total
+
+
+def test_what_is_returned_may_depend_on_sizes():
+    check(counted, np.arange(50.0), np.zeros(50))
+
+
+@polytune.kernel
+def ring(x, y):
+    n = len(x)
+    for i in range(n):
+        y[i] = x[(i + 1) % n] + x[i]
+
+
+def test_subscripts_that_no_sums_are_refused_with_the_reason():
+    x = dask.array.ones(20, chunks=5)
+    message = refused(ring, x, x)
+    assert "subscripts of x are remainders, quotients or products" in message and "depend on data" not in message
+
+
 def test_subscripts_that_depend_on_data_are_refused():
     x, index = dask.array.ones(20, chunks=5), dask.array.zeros(20, chunks=5, dtype=np.int64)
     assert "index" in refused(picked, x, index, x)
@@ -402,6 +431,12 @@ def test_the_cut_is_shown():
     assert "A: float64 (24, 12), in chunks (7, 7, 10) x (5, 7)" in str(plan)
     assert "3 along axis 0" in str(plan) and "2 along axis 1" in str(plan)
     assert plan._repr_html_().count("<svg") == 2
+
+
+def test_without_chunks_there_is_no_cut_to_be_shown():
+    x = np.ones((8, 8))
+    with pytest.raises(ArgumentError, match=r"none of the arguments is one; pass dask\.array\.from_array"):
+        triangle.shards(x, x)
 
 
 def test_what_is_little_of_a_chunk_is_cut_out_in_one_task(monkeypatch):

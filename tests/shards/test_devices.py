@@ -132,7 +132,9 @@ def check(kernel, arguments, chunk, *, exact=True):
         assert np.array_equal(array, value) if exact else np.allclose(array, value, rtol=1e-12)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(each, marks=pytest.mark.slow) if each == "time" else each for each in CASES]
+)
 def test_devices_take_parts_of_shards(stand_in, each_way, case):
     function, arguments, chunk = CASES[case]
     check(polytune.Kernel(function, strict=True), arguments, chunk)

@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from polytune.cli.console import print_json, print_table, results
+from polytune.cli.console import kernel_table, print_json, print_table, results
 from polytune.cli.options import Debug, Json
 from polytune.errors import HistoryError
 from polytune.history import HistoryStore, Measurement, default_store
@@ -154,14 +154,7 @@ def _forget(store: HistoryStore, entries: Sequence[HistoryEntry], kernel: str | 
 
 def _overview(entries: Sequence[HistoryEntry]) -> Table:
     machines = {entry.machine for entry in entries}
-    table = Table(box=None, pad_edge=False, title=Text(f"on {min(machines)}") if len(machines) == 1 else None)
-    table.title_justify = "left"
-    table.add_column("kernel", no_wrap=True)
-    table.add_column("shape", overflow="fold")
-    if len(machines) > 1:
-        table.add_column("machine", overflow="fold")
-    for column in ("measured", "failed", "best ms"):
-        table.add_column(column, justify="right", no_wrap=True)
+    table = kernel_table(machines, ("measured", "failed", "best ms"))
     table.add_column("last", no_wrap=True)
     for entry in entries:
         best = entry.best

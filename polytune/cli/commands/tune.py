@@ -16,7 +16,7 @@ from polytune.cli.analysis import print_steps
 from polytune.cli.console import print_json, print_table, progress, results
 from polytune.cli.options import Debug, Json
 from polytune.cli.signature import SignatureOption, complete_signature
-from polytune.cli.target import load_kernel, load_kernels, parse_target
+from polytune.cli.target import kernels_among, kernels_in, load_kernel, parse_target
 from polytune.environment import DEVICES
 from polytune.errors import DeviceWarning
 
@@ -198,10 +198,13 @@ def tune_several(
     from polytune.cli.campaigns import run_campaign, table_of
 
     named, of_kernels = parse_target(target), read_shapes(shapes)
-    kernels = load_kernels(named)
+    everything = kernels_in(named.file)
+    kernels = kernels_among(everything, named)
     if not named.kernels:  # of a file, those that have shapes
         kernels = tuple(kernel for kernel in kernels if kernel.__name__ in of_kernels) or kernels
-    outcome = run_campaign(kernels, shapes, client=scheduler, trials=trials, search=search, seed=seed or 0)
+    others = {kernel.__name__ for kernel in everything.values() if kernel not in kernels}
+    chosen = {name: each for name, each in of_kernels.items() if name not in others}
+    outcome = run_campaign(kernels, chosen, client=scheduler, trials=trials, search=search, seed=seed or 0)
     if as_json:
         print_json(outcome.to_json())
     else:

@@ -52,7 +52,7 @@ def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
 
 def is_counted(frame: Frame, view: ArrayValue) -> bool:
     """Return whether an array is the first elements of a new one, as many as a variable counts."""
-    if view.region is None or not isinstance(view.shape[0], Element) or view.shape[0].subscripts:
+    if not view.shape or view.region is None or not isinstance(view.shape[0], Element) or view.shape[0].subscripts:
         return False
     array = frame.kernel.arrays[view.region.array]
     extents = [frame.kernel.extents[array.name, place].expression for place in range(array.ndim)]
@@ -167,7 +167,9 @@ def evaluate_statement(frame: Frame, call: ast.Call, function: Any, evaluate: Ev
         evaluate: reads an expression.
     """
     match call:
-        case ast.Call(ast.Attribute(owner, "sort"), axes, keywords) if len(axes) + len(keywords) <= 1:
+        case ast.Call(ast.Attribute(owner, "sort"), axes, keywords) if (
+            function is None and len(axes) + len(keywords) <= 1
+        ):
             target = computed(frame, call, evaluate(frame, owner))
             axis = next((_constant(each) for each in (*axes, *(k.value for k in keywords if k.arg == "axis"))), -1)
             if isinstance(target, ArrayValue) and axis is not None and -target.ndim <= axis < target.ndim:

@@ -319,8 +319,13 @@ def matched(
     return arguments
 
 
-def element_type_of(frame: Frame, node: ast.expr) -> str:
-    """The element type that an expression names, ``"bool"`` included.
+def element_type_of(frame: Frame, node: ast.expr, among: Sequence[str] = (*DATA_TYPES, "bool")) -> str:
+    """The element type that an expression names.
+
+    Args:
+        frame: where it stands.
+        node: the expression.
+        among: the types that it may be.
 
     Raises:
         UnsupportedSourceError: it is none that kernels can use.
@@ -330,7 +335,7 @@ def element_type_of(frame: Frame, node: ast.expr) -> str:
         dtype = np.dtype(thing).name if thing is not None else ""
     except TypeError:
         dtype = ""
-    if dtype not in (*DATA_TYPES, "bool"):
+    if dtype not in among:
         raise frame.source.refusal(
             node,
             f"the element type {frame.source.segment(node)}",

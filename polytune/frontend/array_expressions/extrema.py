@@ -15,7 +15,7 @@ from polytune.frontend.array_expressions.rearrangements import reshaped
 from polytune.frontend.array_expressions.reductions import Reduced, ResultPlace, folded, reduced_operand, truth_of
 from polytune.frontend.array_expressions.sizes import require, shape_text
 from polytune.frontend.array_expressions.temporaries import emit, kept, over, perform
-from polytune.frontend.array_expressions.values import ArrayValue, Operand
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Subscripts, Sum, Term
 from polytune.frontend.expression import Branch, Compare, Expression, Iterator, Logical
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, constant
@@ -35,7 +35,8 @@ def extremum(call: ArrayCall, symbol: str) -> Operand:
         limits = np.iinfo(dtype)
         neutral = constant(int(limits.max if is_least else limits.min))
     reduced = reduced_operand(call, neutral)
-    _refuse_empty(call, reduced)
+    if not call.given("initial"):
+        _refuse_empty(call, reduced)
     function = np.minimum if is_least else np.maximum
     return folded(call, reduced, dtype, neutral, lambda old, element: functions.apply(function, [old, element]))
 
@@ -50,7 +51,20 @@ def _refuse_empty(call: ArrayCall, reduced: Reduced) -> None:
     what = f"{call.name} of an array of shape {shape}, which is empty"
     for extent in reduced.extents:
         remedy = "call the kernel with arrays that have elements"
-        require(call.frame, call.node, Compare(">", extent, ZERO), what, (), remedy)
+        require(call.frame, call.node, Compare(">", extent, ZERO), what, (), remedy, late=True)
+    mask = reduced.mask
+    if mask is None:
+        return
+    selects = mask.at
+
+    def is_selected(_: Subscripts, inner: Subscripts) -> Value:
+        return promotion.cast(promotion.number(selects(inner)), "int64")
+
+    number = computed(call.frame, call.node, Sum((), "int64", (Term(mask.shape, is_selected),)))
+    assert isinstance(number, Value)
+    what = f"{call.name} of elements that a mask selects, of which there are none"
+    remedy = "test that there are some before: if mask.any()"
+    require(call.frame, call.node, Compare(">", number.expression, ZERO), what, (), remedy, late=True)
 
 
 @compiles(np.min, "a", "axis", "keepdims", "initial")
@@ -81,6 +95,8 @@ def _position(call: ArrayCall, symbol: str) -> Operand:
     """``np.argmin`` and ``np.argmax``: the first such element, or the first NaN."""
     frame, node = call.frame, call.node
     array = call.array("a")
+    if not array.ndim:  # a number, which has one place
+        return Value(ZERO)
     axis = call.axis("axis", array.ndim)
     if axis is None and array.ndim > 1:
         if call.given("keepdims"):

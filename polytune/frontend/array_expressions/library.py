@@ -14,7 +14,7 @@ from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import allocate, emit, kept, perform
 from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Shape
 from polytune.frontend.array_expressions.views import element_of, in_memory, whole
-from polytune.frontend.expression import ArrayPart, Assign, Counter, Element, Expression, LibraryCall
+from polytune.frontend.expression import ArrayPart, Assign, Counter, Element, LibraryCall
 from polytune.frontend.frame import Frame
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.promotion import Value, convert, number, truth
@@ -78,23 +78,11 @@ def change(frame: Frame, node: ast.AST, function: str, target: ArrayValue, *, st
     store(frame, node, target, changed)
 
 
-def _is_count(frame: Frame, size: Expression) -> bool:
-    """Return whether an extent is one that a call of the library has counted, so that the array has room for it."""
-    return isinstance(size, Element) and size.array in frame.kernel.counts
-
-
 def _in_memory(frame: Frame, node: ast.AST, argument: ArrayValue | Value) -> tuple[ArrayRegion, Shape]:
     """Return where an argument is; what is not in memory is computed into a new local array."""
     if isinstance(argument, ArrayValue) and argument.shape:
         array = argument if argument.region is not None else kept(frame, node, argument)
         assert array.region is not None
-        if not all(frame.kernel.affine.is_function(size) or _is_count(frame, size) for size in array.shape):
-            raise frame.source.refusal(
-                node,
-                "a part whose size depends on data is given to a function of NumPy's",
-                "what NumPy computes is computed of arrays whose shapes are known before",
-                "write the loop over the part, or use a part of a size that arguments and loop variables say",
-            )
         return array.region, array.shape
     value = argument if isinstance(argument, Value) else argument.at(())
     value = truth(value) if value.dtype == "bool" else number(value)

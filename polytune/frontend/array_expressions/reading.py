@@ -242,6 +242,13 @@ def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_
         if not isinstance(receiver, Value):
             function = method(node.func.attr)
             name = node.func.attr
+            if name in ("sort", "partition"):
+                raise frame.source.refusal(
+                    node,
+                    f"the value of .{name}(...)",
+                    "the method changes the array, and its value is None",
+                    f"call it in a line of its own, or use np.{name}(A), which is a new array",
+                )
             if handler_of(function) is None and not is_known(function):
                 raise frame.source.refusal(
                     node,
@@ -313,9 +320,10 @@ def _ufunc(
         out = [positional.pop()]
     operands += [evaluate(frame, argument) for argument in positional]
     operands = [each if isinstance(each, Selection) else computed(frame, node, each) for each in operands]
-    if all(isinstance(operand, Value) for operand in operands) and not node.keywords and not out:
-        return functions.apply(function, operands)  # type: ignore[arg-type]
-    if getattr(math, getattr(function, "__name__", ""), None) is function or function in (min, max, int, float, bool):
+    of_numbers = all(isinstance(operand, Value) for operand in operands) and not node.keywords and not out
+    if of_numbers:
+        pass
+    elif getattr(math, getattr(function, "__name__", ""), None) is function or function in (min, max, int, float, bool):
         raise frame.source.refusal(
             node,
             f"{name} of a whole array",
@@ -323,15 +331,23 @@ def _ufunc(
             "use NumPy's function, which works on each element, as np.sqrt, np.minimum or A.astype(np.int64)",
         )
     try:
+        if of_numbers:
+            return functions.apply(function, operands)  # type: ignore[arg-type]
         result = elementwise(frame, node, lambda values: functions.apply(function, values), operands)
     except ArityError as error:
         raise frame.source.refusal(node, f"{name}(...) {error}", "NumPy raises an error here", "pass as many") from None
     _refuse_arguments_but_out(frame, node, name)
     for each in out:
         target = computed(frame, node, evaluate(frame, each))
-        if isinstance(target, ArrayValue):
-            store(frame, node, target, result)
-            result = target
+        if not isinstance(target, ArrayValue):
+            raise frame.source.refusal(
+                each,
+                f"the result {frame.source.segment(each)} of {name}",
+                "it is no array, and NumPy raises an error here",
+                f"pass an array that the result is written to, or leave it out: {name} takes fewer arguments",
+            )
+        store(frame, node, target, result)
+        result = target
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,12 @@ from polytune.frontend.expression import Argument, Binary, Compare, Expression, 
 from polytune.frontend.frame import Frame
 from polytune.frontend.parameters import with_products
 from polytune.frontend.promotion import Value
+from polytune.frontend.refusals import counted
+
+
+def _are_dimensions(axes: Sequence[Any], ndim: int) -> bool:
+    """Return whether all axes are integers that name dimensions which there are, from either end."""
+    return all(isinstance(each, int) and -ndim <= each < ndim for each in axes)
 
 
 def _whole_axes(ndim: int) -> list[Axis]:
@@ -41,16 +48,24 @@ def _transpose(call: ArrayCall) -> Operand:
     if isinstance(order, int):
         order = (order,)
     order = tuple(reversed(range(array.ndim))) if order is None else tuple(order)
-    if sorted(each % max(array.ndim, 1) for each in order) != list(range(array.ndim)):
+    if not _are_dimensions(order, array.ndim) or sorted(each % array.ndim for each in order) != list(range(array.ndim)):
         raise call.refusal(f"the axes {order} of an array of {array.ndim} dimensions", "name each dimension once")
     return permuted(call.frame.kernel, array, [each % array.ndim for each in order])
+
+
+def _named_axis(call: ArrayCall, name: str, ndim: int) -> int:
+    """The number of a dimension that the source has to name."""
+    axis = call.axis(name, ndim)
+    if axis is None:
+        raise call.refusal(f"{call.name} without the argument {name!r}", "name a dimension")
+    return axis
 
 
 @compiles(np.swapaxes, "a", "axis1", "axis2")
 def _swapaxes(call: ArrayCall) -> Operand:
     array = call.array("a")
     order = list(range(array.ndim))
-    first, second = (call.axis(name, array.ndim) or 0 for name in ("axis1", "axis2"))
+    first, second = (_named_axis(call, name, array.ndim) for name in ("axis1", "axis2"))
     order[first], order[second] = order[second], order[first]
     return permuted(call.frame.kernel, array, order)
 
@@ -58,7 +73,7 @@ def _swapaxes(call: ArrayCall) -> Operand:
 @compiles(np.moveaxis, "a", "source", "destination")
 def _moveaxis(call: ArrayCall) -> Operand:
     array = call.array("a")
-    source, destination = (call.axis(name, array.ndim) or 0 for name in ("source", "destination"))
+    source, destination = (_named_axis(call, name, array.ndim) for name in ("source", "destination"))
     order = [place for place in range(array.ndim) if place != source]
     order.insert(destination, source)
     return permuted(call.frame.kernel, array, order)
@@ -83,12 +98,19 @@ def _flip(call: ArrayCall) -> Operand:
 
 @compiles(np.flipud, "a")
 def _flipud(call: ArrayCall) -> Operand:
-    return _flipped(call, call.array("a"), [0])
+    return _flipped_along(call, 0)
 
 
 @compiles(np.fliplr, "a")
 def _fliplr(call: ArrayCall) -> Operand:
-    return _flipped(call, call.array("a"), [1])
+    return _flipped_along(call, 1)
+
+
+def _flipped_along(call: ArrayCall, axis: int) -> ArrayValue:
+    array = call.array("a")
+    if array.ndim <= axis:
+        raise call.refusal(f"{call.name} of {counted(array.ndim, 'dimension')}", f"pass arrays of {axis + 1} or more")
+    return _flipped(call, array, [axis])
 
 
 @compiles(np.diff, "a", "n", "axis")
@@ -129,7 +151,12 @@ def _squeeze(call: ArrayCall) -> Operand:
         if len(gone) < array.ndim and not all(constant_of(size) == 1 for size in (array.shape[p] for p in gone)):
             raise call.refusal("np.squeeze without an axis", "name the axis")
     else:
-        gone = [each % array.ndim for each in ((axis,) if isinstance(axis, int) else axis)]
+        named = (axis,) if isinstance(axis, int) else axis
+        if not _are_dimensions(named, array.ndim):
+            raise call.refusal(
+                f"the axis {axis} of an array of {array.ndim} dimensions", "name dimensions that there are"
+            )
+        gone = [each % array.ndim for each in named]
         for place in gone:
             agree(call.frame, call.node, array.shape[place], ONE, (array.shape, (ONE,)), "what is squeezed,")
     kept_dimensions = [place for place in range(array.ndim) if place not in gone]

@@ -363,9 +363,15 @@ class Expressions:
         kind = first.kind if first.kind == second.kind else unified(first.kind, second.kind)
         kind = types.unliteral(kind)
         incoming = []
-        for value, block in found:
+        for (value, block), node in zip(found, (then, otherwise), strict=True):
             builder.position_at_end(block)
             code = value.code if isinstance(kind, Vector | Mask) else cast(builder, value.code, value.kind, kind)
+            changes = isinstance(node, ast.BinOp) and type(node.op) in (*_OF_BITS, *_OF_INTEGERS)
+            if changes and isinstance(kind, types.Integer) and _tests_bits(test):
+                # LLVM would make ``x ^ (p if b else 0)`` of ``x ^ p if b else x``, which has to wait for the test.
+                frozen = ir.Instruction(builder.block, code.type, "freeze", [code])
+                builder._insert(frozen)
+                code = frozen
             incoming.append((code, block))
             builder.branch(end)
         builder.position_at_end(end)
@@ -419,8 +425,8 @@ class Expressions:
 
 
 def _tests_bits(test: ast.expr) -> bool:
-    """Whether a condition compares what was computed bit by bit, as ``(x & 1) != 0``; masks of truth values are none
-    of that."""
+    """Return whether a condition compares what was computed bit by bit, as ``(x & 1) != 0``; masks of truth values are
+    none of that."""
     comparisons = (node for node in ast.walk(test) if isinstance(node, ast.Compare))
     compared = (part for node in comparisons for side in (node.left, *node.comparators) for part in ast.walk(side))
     return any(isinstance(part, ast.BinOp) and type(part.op) in _OF_BITS for part in compared)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polytune.errors import UnsupportedSourceError
-from polytune.frontend.expression import LibraryCall, walk
+from polytune.frontend.expression import Checked, Counter, Element, LibraryCall, walk
 from polytune.frontend.results import Result, ReturnedChoice, ReturnedTuple
-from polytune.frontend.scop import Scop
+from polytune.frontend.scop import Report, Scop
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.loop_report import obstacle_text, report_loops
 from polytune.schedule.candidate import Attempted, Candidate
@@ -55,6 +55,16 @@ def check_shardable(scop: Scop) -> None:
         UnsupportedSourceError: subscripts are tested while the kernel runs, or before it, or NumPy computes something.
     """
     for report in scop.reports:
+        if report.arrays and not _subscripts_depend_on_data(scop, report):
+            raise UnsupportedSourceError(
+                report.location,
+                f"subscripts of {', '.join(report.arrays)} are remainders, quotients or products of sizes and loop "
+                "variables",
+                "which elements each iteration accesses is known exactly of sums of multiples of these alone, so it is "
+                "not known which chunks they need",
+                "write the subscripts as such sums, with a branch where they wrap round, or compute the arrays "
+                "(.compute()) and pass them as NumPy arrays",
+            )
         raise UnsupportedSourceError(
             report.location,
             f"subscripts of {', '.join(report.arrays)} depend on data" if report.arrays else "extents depend on data",
@@ -87,10 +97,36 @@ def check_shardable(scop: Scop) -> None:
                     )
 
 
+def _subscripts_depend_on_data(scop: Scop, report: Report) -> bool:
+    """Return whether subscripts that are tested while the kernel runs are computed from elements or scalars, or in
+    loops of which nobody knows before how long they are."""
+    site = scop.reports.index(report) + 1
+    tests = [
+        part
+        for statement in scop.statements
+        for operation in statement.operations
+        for part in walk(operation)
+        if isinstance(part, Checked) and part.site == site
+    ]
+    subscripts = [
+        subscript
+        for test in tests
+        for operation in test.body
+        for part in walk(operation)
+        if isinstance(part, Element) and part.array in report.arrays
+        for subscript in part.subscripts
+    ]
+    conditions = [test.violation for test in tests]
+    return not tests or any(
+        isinstance(part, Element | Counter) for each in (*subscripts, *conditions) for part in walk(each)
+    )
+
+
 def _depends_on_data(result: Result | None) -> bool:
     match result:
-        case ReturnedChoice():
-            return True
+        case ReturnedChoice(condition, then, otherwise):
+            from_data = any(isinstance(part, Element) for part in walk(condition))
+            return from_data or _depends_on_data(then) or _depends_on_data(otherwise)
         case ReturnedTuple(items):
             return any(map(_depends_on_data, items))
         case _:

@@ -263,20 +263,6 @@ def residuals_from_the_solution(A, b):
     b[0] = np.sum(r * r)
 
 
-@refused("a part whose size depends on data is given to a function of NumPy's", "np.searchsorted(A[: int(A[1])], A[0])")
-def library_call_of_a_part(A):
-    A[0] = np.searchsorted(A[: int(A[1])], A[0])
-
-
-@mended(library_call_of_a_part, lambda: (np.array([2.5, 4.0, 6.0, 8.0, 9.0]),), "write the loop over the part")
-def loop_over_the_part(A):
-    found = 0
-    for k in range(int(A[1])):
-        if A[k] < A[0]:
-            found += 1
-    A[0] = found
-
-
 @refused("an operator on a list", "[0.0] * 3")
 def repeated_list(A):
     x = [0.0] * 3
@@ -287,3 +273,55 @@ def repeated_list(A):
 def filled_array(A):
     x = np.full(3, 0.0)
     A[0] = x[1]
+
+
+@refused("the result 2 of np.floor", "2")
+def number_as_result(A):
+    A[:] = np.floor(A, 2)
+
+
+@mended(number_as_result, VECTOR, "leave it out", is_error=True)
+def no_result(A):
+    A[:] = np.floor(A)
+
+
+@refused("np.fliplr of 1 dimension", "np.fliplr(A)")
+def vector_left_to_right(A):
+    A[0] = np.fliplr(A)[0]
+
+
+@mended(vector_left_to_right, VECTOR, "pass arrays of 2 or more", is_error=True)
+def row_left_to_right(A):
+    A[0] = np.fliplr(A[None, :])[0, 0]
+
+
+@refused("np.swapaxes without the argument 'axis1'", "np.swapaxes(A)")
+def no_axes_to_swap(A):
+    A[0] = np.swapaxes(A)[0]
+
+
+@mended(no_axes_to_swap, VECTOR, "name a dimension", is_error=True)
+def axes_to_swap(A):
+    A[0] = np.swapaxes(A, 0, 0)[0]
+
+
+@refused("^ of numbers of float64", "A[0] = ~A[1]")
+def bits_of_a_float(A):
+    A[0] = ~A[1]
+
+
+@mended(bits_of_a_float, VECTOR, "convert them: int(x)", is_error=True)
+def bits_of_an_integer(A):
+    A[0] = ~int(A[1])
+
+
+@refused("the value of .sort(...)", "A.sort()")
+def value_of_a_change(A):
+    B = A.sort()
+    A[0] = B[1]
+
+
+@mended(value_of_a_change, VECTOR, "np.sort(A), which is a new array", is_error=True)
+def sorted_copy(A):
+    B = np.sort(A)
+    A[0] = B[1]

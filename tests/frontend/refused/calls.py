@@ -186,10 +186,11 @@ def sums(x):
     return total
 
 
-@refused("sums is called in an expression that may not be evaluated", "sums(x)")
+@refused("sums is called in an expression that may not be evaluated", "total(x)")
 def loops_in_a_choice(x):
+    total = sums
     for i in range(len(x)):
-        x[i] = 2.0 * (sums(x) if x[i] > 0.0 else 0.0)
+        x[i] = 2.0 * (total(x) if x[i] > 0.0 else 0.0)
 
 
 @mended(loops_in_a_choice, VECTOR, "call it before, in a line of its own, and choose afterwards")

@@ -1,0 +1,118 @@
+"""What functions that a kernel calls do besides computing a value: write arrays, raise exceptions, have loops."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import field
+from types import FunctionType
+from typing import Any
+
+from polytune.errors import UnsupportedSourceError
+from polytune.frontend.comprehensions import Meaning
+from polytune.frontend.desugaring import meaning_outside
+from polytune.frontend.frame import Binding, ObjectBinding, assigned_names
+from polytune.frontend.source import NestedFunction, Source, inlinable, nodes_inside, read_source
+from polytune.records import dataclass
+
+
+def definition_of(function: FunctionType | NestedFunction | ast.FunctionDef) -> Hashable:
+    """Return what is the same for a function however often it is read."""
+    if isinstance(function, FunctionType):
+        return function.__code__
+    tree = function.source.tree if isinstance(function, NestedFunction) else function
+    return tree.name, tree.lineno, tree.col_offset
+
+
+@dataclass
+class CalledFunctions:
+    """Tells which functions may write arrays, by what their source looks like, and which raise exceptions.
+
+    Attributes:
+        raising: the definitions of those that raise exceptions, as earlier walks have found.
+        known: whether they may write, of functions that have been asked for.
+        looping: whether they have loops.
+    """
+
+    raising: set[Hashable] = field(default_factory=set)
+    known: dict[Any, bool] = field(default_factory=dict)
+    looping: dict[Any, bool] = field(default_factory=dict)
+
+    def raises(self, function: FunctionType | NestedFunction | ast.FunctionDef | None) -> bool:
+        """Return whether a function raises exceptions."""
+        return function is not None and definition_of(function) in self.raising
+
+    def writes(self, function: Any) -> bool:
+        """Return whether a Python object is a function of the user's that may write arrays, or calls one that may."""
+        return self._asked(function, self.known, self.in_body)
+
+    def loops(self, function: Any) -> bool:
+        """Return whether a Python object is a function of the user's with loops, or calls one, so that statements
+        compute what it gives."""
+        return self._asked(function, self.looping, self.has_loops)
+
+    def _asked(self, function: Any, known: dict[Any, bool], answer: Callable[[list[ast.stmt], Meaning], bool]) -> bool:
+        plain = inlinable(function)
+        if plain is None:
+            return False
+        if plain not in known:
+            known[plain] = False  # one that calls itself is refused
+            try:
+                source = plain.source if isinstance(plain, NestedFunction) else read_source(plain)
+            except UnsupportedSourceError:  # which is said where it is inlined
+                return False
+            known[plain] = answer(source.tree.body, meaning_outside(source, local_names(source)))
+        return known[plain]
+
+    def has_loops(self, body: Iterable[ast.stmt], meaning: Meaning) -> bool:
+        """Return whether statements have loops, or call functions that have.
+
+        Args:
+            body: the statements.
+            meaning: what names from outside of their function mean.
+        """
+        return any(
+            isinstance(node, ast.For | ast.While | ast.GeneratorExp | ast.ListComp)
+            or (isinstance(node, ast.Call) and self.loops(meaning(node.func)))
+            for node in nodes_inside(body)
+        )
+
+    def in_body(self, body: Iterable[ast.stmt], meaning: Meaning) -> bool:
+        """Return whether statements seem to change elements of arrays, or call functions that do.
+
+        Args:
+            body: the statements.
+            meaning: what names from outside of their function mean.
+        """
+        for node in nodes_inside(body):
+            match node:
+                case ast.Subscript(ctx=ast.Store()) | ast.Call(keywords=[*_, ast.keyword("out")]):
+                    return True
+                case ast.Expr(ast.Call(function)) if inlinable(meaning(function)) is None:
+                    return True  # as A.sort()
+                case ast.FunctionDef(body=inside) if self.in_body(inside, meaning):
+                    return True
+                case ast.Call(function) if self.writes(meaning(function)):
+                    return True
+        return False
+
+
+def local_names(source: Source) -> set[str]:
+    """The names that a function has itself, its arguments among them."""
+    arguments = {argument.arg for argument in ast.walk(source.tree.args) if isinstance(argument, ast.arg)}
+    return arguments | set(assigned_names(source.tree.body))
+
+
+def meaning_in(bindings: Mapping[str, Binding], outside: Meaning) -> Meaning:
+    """Return what says what names mean that are functions: those from outside, and arguments.
+
+    Args:
+        bindings: the meanings of arguments.
+        outside: what says what names from outside mean.
+    """
+
+    def meaning(node: ast.expr) -> Any:
+        binding = bindings.get(node.id) if isinstance(node, ast.Name) else None
+        return binding.value if isinstance(binding, ObjectBinding) else outside(node)
+
+    return meaning
