@@ -1,4 +1,4 @@
-"""What functions that a kernel calls do besides computing a value: write arrays, raise exceptions, have loops."""
+"""The effects of functions that a kernel calls, besides the values they give: writes to arrays, exceptions, loops."""
 
 from __future__ import annotations
 
