@@ -177,13 +177,13 @@ def test_the_processor_does_what_a_device_fails_to_do(stand_in, each_way, settin
         check(polytune.Kernel(doubled, strict=True), (np.arange(60.0), np.zeros(60)), 10)
 
 
-def test_without_devices_kernels_have_no_code_for_them(stand_in, monkeypatch):
+def test_without_devices_kernels_have_no_code_for_them(stand_in):
     x = np.arange(60.0)
-    monkeypatch.setenv("POLYTUNE_DEVICES", "none")
     kernel = polytune.Kernel(doubled, strict=True)
-    check(kernel, (x, np.zeros(60)), 10)
-    assert not module_of_shards(kernel).PARTITIONED.codes
-    monkeypatch.delenv("POLYTUNE_DEVICES")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLYTUNE_DEVICES", "none")
+        check(kernel, (x, np.zeros(60)), 10)
+        assert not module_of_shards(kernel).PARTITIONED.codes
     kernel(*given((x, x), 10))
     assert len({bool(made.module.PARTITIONED.codes) for made in kernel._shard_modules.values()}) == 2
 
