@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from types import ModuleType
@@ -19,6 +20,8 @@ from polytune.runtime.version import Version
 from polytune.tuner import Configuration, Space
 
 __all__ = ["FirstChoices", "shared_starts"]
+
+_LOGGER = logging.getLogger(__name__)
 
 _GREATEST_RISK = 100.0
 _FIRST_RATIOS = (0.5, 0.8, 0.2)
@@ -181,7 +184,12 @@ class FirstChoices:
         found = self._predictions.get(key)
         if found is None:
             prediction = Prediction(self._module, self._space, parameters, threads)
-            ranked = prediction.ranked(self._functions.compilation_alone)
+            try:
+                ranked = prediction.ranked(self._functions.compilation_alone)
+            except Exception:
+                # A model only orders what is legal: where it fails, the module's own order stands, and the call goes on.
+                _LOGGER.warning("the times of versions could not be predicted", exc_info=True)
+                ranked = []
             known = {configuration["version"] for configuration in ranked}
             others = (start for start in self.starts if start["version"] not in known)
             if len(self._predictions) >= _MOST_SIZES:

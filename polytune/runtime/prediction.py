@@ -239,7 +239,9 @@ class Prediction:
     def _share_seen(self, account: Account) -> float:
         """Return how much of the work an account has seen, by the arithmetic of the source order: 1 where that is
         most of it; 0 where there is some, and it has seen none."""
-        if not account.arithmetic and self._arithmetic:
+        if not self._arithmetic:
+            return 1.0  # the source order's account has no arithmetic that another could be measured by
+        if not account.arithmetic:
             return 0.0
         # Loops over vector registers are no loops over elements, and their operations are counted roughly.
         is_rough = any(region.counts[Kind.REGISTERS] for region in account.regions)

@@ -178,9 +178,35 @@ def test_every_version_of_every_kernel_tells_what_it_does(name):
         assert seconds is not None and seconds >= 0, version.name
         missed += seconds == np.inf
     assert missed <= 1, "of the middle of few loops nothing can be told"
-    ranked = prediction.ranked(lambda configuration: 0.0)
-    assert {each["version"] for each in ranked} == {version.name for version in generated.module.VERSIONS}
-    assert all(generated.space.contains(each) for each in ranked)
+    for sizes in (parameters, tuple(min(each, 3) for each in parameters), (0,) * len(parameters)):
+        ranked = Prediction(generated.module, generated.space, sizes, 1).ranked(lambda configuration: 0.0)
+        assert {each["version"] for each in ranked} == {version.name for version in generated.module.VERSIONS}
+        assert all(generated.space.contains(each) for each in ranked)
+
+
+def test_source_order_that_has_no_arithmetic_is_no_measure():
+    """Its loops have no iteration in which the statement runs; boxes of tiles seem to have some."""
+
+    def kernel(n, m, a, b, c, d, least):
+        for i in range(2, m - 1):
+            for j in range(i // 2, n - 1, 3):
+                if i == n - 1:
+                    a[j, j] = max(c[j, i], min(least, d[j, j - 1]))
+                elif i <= i + 1:
+                    b[j] = min(b[j], a[j + 1, j] * 0.125)
+
+    arrays = [np.ones(shape, np.int64) for shape in ((24, 24), 24, (6, 9), (6, 9))]
+    generated, parameters = generated_of(kernel, 6, 9, *arrays, 0.5)
+    ranked = Prediction(generated.module, generated.space, parameters, 1).ranked(lambda configuration: 0.0)
+    assert len(ranked) == len(generated.module.VERSIONS)
+
+
+def test_a_model_that_fails_ends_no_call(monkeypatch):
+    kernel = polytune.kernel(product)
+    monkeypatch.setattr(Prediction, "ranked", lambda *_: 1 / 0)
+    a, b, c = (np.ones((4, 4)) for _ in range(3))
+    kernel(a, b, c)
+    assert np.array_equal(c, np.full((4, 4), 5.0))
 
 
 def test_a_version_that_is_slow_to_compile_is_not_the_first_one_for_little_work():
