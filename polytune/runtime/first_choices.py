@@ -187,7 +187,7 @@ class FirstChoices:
             try:
                 ranked = prediction.ranked(self._functions.compilation_alone)
             except Exception:
-                # A model only orders what is legal: where it fails, the module's own order stands, and the call goes on.
+                # A model only orders what is legal: where it fails, the order of the module stands.
                 _LOGGER.warning("the times of versions could not be predicted", exc_info=True)
                 ranked = []
             known = {configuration["version"] for configuration in ranked}
