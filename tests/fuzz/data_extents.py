@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from tests.fuzz.samples import Sample
+from tests.fuzz.samples import Sample, first_made
 from tests.fuzz.seeded.choices import Choices
 
 _VECTORS = ("x", "y", "z")
@@ -59,12 +59,7 @@ _DEEPEST = 2
 
 def sample_of(seed: int) -> Sample:
     """The program of a seed."""
-    attempt = 0
-    while True:
-        found = _Author(Choices(f"data extents {seed}/{attempt}")).sample()
-        if found is not None:
-            return found
-        attempt += 1
+    return first_made(lambda attempt: _Author(Choices(f"data extents {seed}/{attempt}")).sample())
 
 
 class _Author:

@@ -6,6 +6,8 @@ import inspect
 import itertools
 import linecache
 import math
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -77,3 +79,33 @@ class Sample:
         """The program for people."""
         setup = "\n".join(f"{name} = {text}" for name, text in self.setup)
         return f"{self.source}\n{setup}\nkernel({self.call})  # strict={self.strict}\n"
+
+
+def first_made(make: Callable[[int], Sample | None]) -> Sample:
+    """Return what the first attempt makes that makes anything.
+
+    Args:
+        make: makes a sample of the number of the attempt, or None.
+    """
+    return next(sample for sample in map(make, itertools.count()) if sample is not None)
+
+
+def check_share(having: Iterable[bool], percent: float) -> None:
+    """See to it that at least some share of samples has something.
+
+    Args:
+        having: whether it has it, for each sample.
+        percent: the share, in percent of the samples.
+    """
+    found = list(having)
+    assert sum(found) >= percent / 100 * len(found), f"{sum(found)} of {len(found)}"
+
+
+def check_sources(samples: Sequence[Sample], pattern: str, percent: float) -> None:
+    """See to it that a pattern is found in the source of at least some share of samples, in percent."""
+    check_share((bool(re.search(pattern, sample.source)) for sample in samples), percent)
+
+
+def check_setups(samples: Sequence[Sample], pattern: str, percent: float) -> None:
+    """See to it that a pattern is found in what some argument is made by, in at least some share of samples."""
+    check_share((any(re.search(pattern, text) for _, text in sample.setup) for sample in samples), percent)

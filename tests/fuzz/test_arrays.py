@@ -3,8 +3,6 @@ of them are in the language."""
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from polytune.errors import UnsupportedSourceError
@@ -12,7 +10,7 @@ from polytune.frontend import analyse
 from polytune.runtime.arguments import signature_of
 from tests.fuzz.arrays.programs import sample_of
 from tests.fuzz.references import prepared
-from tests.fuzz.samples import Sample
+from tests.fuzz.samples import Sample, check_setups, check_sources
 
 NUMBER = 500
 
@@ -105,14 +103,12 @@ ARGUMENTS = {
 
 @pytest.mark.parametrize(("pattern", "percent"), FEATURES.values(), ids=FEATURES.keys())
 def test_feature_is_common_enough(samples: list[Sample], pattern: str, percent: float) -> None:
-    having = sum(bool(re.search(pattern, sample.source)) for sample in samples)
-    assert having >= percent / 100 * len(samples), f"{having} of {len(samples)}"
+    check_sources(samples, pattern, percent)
 
 
 @pytest.mark.parametrize(("pattern", "percent"), ARGUMENTS.values(), ids=ARGUMENTS.keys())
 def test_kind_of_argument_is_common_enough(samples: list[Sample], pattern: str, percent: float) -> None:
-    having = sum(any(re.search(pattern, text) for _, text in sample.setup) for sample in samples)
-    assert having >= percent / 100 * len(samples), f"{having} of {len(samples)}"
+    check_setups(samples, pattern, percent)
 
 
 def test_sizes_and_strictness_vary(samples: list[Sample]) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from tests.fuzz.data_extents import sample_of
 from tests.fuzz.references import prepared
-from tests.fuzz.samples import Sample
+from tests.fuzz.samples import Sample, check_sources
 
 NUMBER = 200
 
@@ -47,5 +45,4 @@ FEATURES = {
 
 @pytest.mark.parametrize(("pattern", "percent"), FEATURES.values(), ids=FEATURES.keys())
 def test_feature_is_common_enough(samples: list[Sample], pattern: str, percent: float) -> None:
-    having = sum(bool(re.search(pattern, sample.source)) for sample in samples)
-    assert having >= percent / 100 * len(samples), f"{having} of {len(samples)}"
+    check_sources(samples, pattern, percent)

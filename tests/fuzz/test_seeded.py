@@ -8,7 +8,7 @@ import pytest
 
 from tests.fuzz.reach import reach
 from tests.fuzz.references import prepared
-from tests.fuzz.samples import Sample
+from tests.fuzz.samples import Sample, check_setups, check_sources
 from tests.fuzz.seeded.programs import sample_of
 
 NUMBER = 600
@@ -91,14 +91,12 @@ ARGUMENTS = {
 
 @pytest.mark.parametrize(("pattern", "percent"), FEATURES.values(), ids=FEATURES.keys())
 def test_feature_is_common_enough(samples: list[Sample], pattern: str, percent: float) -> None:
-    having = sum(bool(re.search(pattern, sample.source)) for sample in samples)
-    assert having >= percent / 100 * len(samples), f"{having} of {len(samples)}"
+    check_sources(samples, pattern, percent)
 
 
 @pytest.mark.parametrize(("pattern", "percent"), ARGUMENTS.values(), ids=ARGUMENTS.keys())
 def test_kind_of_argument_is_common_enough(samples: list[Sample], pattern: str, percent: float) -> None:
-    having = sum(any(re.search(pattern, text) for _, text in sample.setup) for sample in samples)
-    assert having >= percent / 100 * len(samples), f"{having} of {len(samples)}"
+    check_setups(samples, pattern, percent)
 
 
 def test_calls_sizes_and_strictness_vary(samples: list[Sample]) -> None:

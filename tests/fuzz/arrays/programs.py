@@ -16,7 +16,7 @@ import numpy as np
 from tests.fuzz.arrays.drafts import Draft, Place
 from tests.fuzz.arrays.expressions import INTEGERS
 from tests.fuzz.arrays.statements import StatementWriter
-from tests.fuzz.samples import Sample
+from tests.fuzz.samples import Sample, first_made
 from tests.fuzz.seeded.arguments import Data, array_setup
 from tests.fuzz.seeded.choices import Choices, Element
 
@@ -35,14 +35,9 @@ _ELEMENTS = 600
 
 def sample_of(seed: int) -> Sample:
     """The program of a seed."""
-    attempt = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of NumPy's, about means of nothing
-        while True:
-            found = _Author(Choices(f"arrays {seed}/{attempt}")).sample()
-            if found is not None:
-                return found
-            attempt += 1
+        return first_made(lambda attempt: _Author(Choices(f"arrays {seed}/{attempt}")).sample())
 
 
 @dataclass(frozen=True)

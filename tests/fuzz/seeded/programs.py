@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.fuzz.reach import Reached, Shape, TooManyInstances, reach
-from tests.fuzz.samples import Sample
+from tests.fuzz.samples import Sample, first_made
 from tests.fuzz.seeded.arguments import Data, array_setup
 from tests.fuzz.seeded.choices import Choices, Element, Scope
 from tests.fuzz.seeded.indices import IndexWriter
@@ -72,12 +72,7 @@ SCALES = (
 
 def sample_of(seed: int) -> Sample:
     """The program of a seed."""
-    attempt = 0
-    while True:
-        found = _Author(Choices(f"{seed}/{attempt}")).sample()
-        if found is not None:
-            return found
-        attempt += 1
+    return first_made(lambda attempt: _Author(Choices(f"{seed}/{attempt}")).sample())
 
 
 class _Author:
