@@ -28,7 +28,7 @@ __all__ = ["address_of", "is_at_hand", "is_enabled", "is_translatable"]
 
 _LOGGER = logging.getLogger(__name__)
 
-_FORMAT = "2"
+_FORMAT = "3"
 """Changes with the translation, of the same text."""
 
 
