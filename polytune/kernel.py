@@ -8,8 +8,6 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
@@ -17,10 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from polytune import notebook
-from polytune.argument_types import note_guesses, types_of_source
-from polytune.compiler import compiler_stages, written_module
 from polytune.defects import defects_named
-from polytune.environment import devices_are_ruled_out
 from polytune.errors import (
     ArgumentError,
     MissingLibraryError,
@@ -29,21 +24,16 @@ from polytune.errors import (
     SourceLocation,
     UnsupportedSourceError,
 )
-from polytune.identity import KernelIdentity
-from polytune.module_cache import StretchedExtents, compiler_digest, module_cache, stretched_extents, with_ones
-from polytune.normal_form import NormalForm, normal_location, original_location
+from polytune.kernel_modules import KernelModules
+from polytune.module_cache import with_ones
 from polytune.runtime.arguments import usable_signature
-from polytune.runtime.background.compiler import background
-from polytune.runtime.cache_key import key_of
 from polytune.runtime.calls import CallableKernel
-from polytune.runtime.collector import collector_paused
-from polytune.runtime.devices.discovery import devices
 from polytune.runtime.generated import GeneratedKernel
-from polytune.runtime.machine import machine, vector_registers
+from polytune.runtime.outside import OutsideValues
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.threads import current_threads
 from polytune.signature import Signature, Structure
-from polytune.structures import has_structure, misplaced, taken_apart
+from polytune.structures import has_structure, taken_apart
 from polytune.tracebacks import shows_frames_of_callers, warn_caller
 from polytune.tuner import Budget, OnlineTuner, Search, Space
 from polytune.tuner.budget import seconds_text
@@ -103,11 +93,8 @@ class Kernel(CallableKernel, Generic[P, R]):
             raise PolytuneError(_no_function(function))
         self.__wrapped__ = function
         self.is_strict = strict
-        self._identity = KernelIdentity(function, strict=strict)
+        self._modules = KernelModules(function, strict=strict, on_description=self._look_at)
         self._changes = 0
-        self._types_of_source: Signature | None = None
-        self._shard_modules: dict[str, ShardedKernel] = {}
-        self._stretched_extents: dict[Signature, StretchedExtents] = {}
         functools.update_wrapper(self, function)
         super().__init__(
             function.__name__,
@@ -183,13 +170,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         Raises:
             MissingLibraryError: the libraries of the compiler are not installed.
         """
-        return compiler_stages(self.__wrapped__, lambda: signature or self._types(), strict=self.is_strict)
-
-    def _types(self) -> Signature:
-        """The types of arguments that the source gives."""
-        if self._types_of_source is None:
-            self._types_of_source = types_of_source(self.__wrapped__, strict=self.is_strict)
-        return self._types_of_source
+        return self._modules.stages(signature)
 
     @shows_frames_of_callers
     def module_text(
@@ -212,14 +193,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             UnsupportedSourceError: the source cannot be compiled.
             DefectError: the compiler failed.
         """
-        with defects_named(self.__wrapped__), collector_paused():
-            stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
-            try:
-                return written_module(stages if target is None else replace(stages, target=target))
-            except UnsupportedSourceError as error:
-                if signature is None:
-                    note_guesses(error, self.__wrapped__, stages.signature)
-                raise
+        return self._modules.text(signature, devices=devices, places=places, target=target)
 
     def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
         """Make a call that goes the long way, or the tasks of one with arrays of Dask."""
@@ -251,28 +225,12 @@ class Kernel(CallableKernel, Generic[P, R]):
         return plan_shards(self._sharded(values), self._names, values)
 
     def _sharded(self, values: tuple[Any, ...]) -> ShardedKernel:
-        """The kernel with regions that can be cut, for types of arguments: from the disk cache, else compiled."""
-        from polytune.shards.call import ShardedKernel, types_of
+        """The kernel with regions that can be cut, for the types of a call's arguments."""
+        from polytune.shards.call import types_of
 
         if self._outside and (changed := self._outside.changed()) is not None:
             self._reconsider(changed)
-        signature = self._with_ones(types_of(self._names, values), values)
-        with self._lock, defects_named(self.__wrapped__):
-            described = self._described()
-            options = f"strict={self.is_strict} vectors={vector_registers()} devices={not devices_are_ruled_out()}"
-            identity = key_of("shards", *described, str(signature), options, compiler_digest())
-            found = self._shard_modules.get(identity)
-            if found is None:
-                forms = [NormalForm(function, k) for k, function in enumerate(self._identity.source_functions())]
-                module = module_cache().load(identity)
-                if module is None:
-                    places = partial(normal_location, forms)
-                    with collector_paused():
-                        text = replace(self.stages(signature), places=places).shard_source
-                    module = module_cache().store(identity, text)
-                found = ShardedKernel(module, inspect.getsource(module), partial(original_location, forms))
-                self._shard_modules[identity] = found
-            return found
+        return self._modules.sharded(self._with_ones(types_of(self._names, values), values))
 
     @shows_frames_of_callers
     def warm_up(self, signature: Signature | None = None, *, every: bool = False) -> list[str]:
@@ -373,7 +331,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             return self._names, values, ()
         code = self.__wrapped__.__code__
         taken = (*code.co_varnames, *code.co_names, *code.co_freevars, *code.co_cellvars)
-        found = taken_apart(self._names, values, taken, self._identity.known_function)
+        found = taken_apart(self._names, values, taken, self._modules.identity.known_function)
         return found.names, found.values, found.structure
 
     def _with_source(self, error: ArgumentError, values: tuple[Any, ...]) -> ArgumentError:
@@ -392,54 +350,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         """The types with those extents of 1 that NumPy stretches to others of the call, which is other code."""
         names = (name for name, _ in signature.arguments)
         shapes = {name: np.shape(value) for name, value in zip(names, values, strict=True)}
-        return with_ones(signature, shapes, self._stretched)
-
-    def _stretched(self, signature: Signature) -> StretchedExtents:
-        """Extents that decide the meaning where one of them alone is 1; kept in the disk cache as modules are."""
-        with self._lock, defects_named(self.__wrapped__):
-            found = self._stretched_extents.get(signature)
-            if found is None:
-                try:
-                    found = stretched_extents(self.__wrapped__, signature, self._described(signature))
-                except (UnsupportedSourceError, ImportError):
-                    return ()  # what is wrong is told where the kernel is compiled
-                self._stretched_extents[signature] = found
-            return found
-
-    def _described(self, signature: Signature | None = None) -> tuple[str, ...]:
-        """The kernel and what it uses from outside, and the functions among the arguments of a call, as text."""
-        described = self._identity.described(signature)
-        self._outside = self._identity.values
-        return described
-
-    def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
-        """The module for a signature: from the disk cache, else compiled."""
-        with defects_named(self.__wrapped__):
-            while True:
-                described = self._described(signature)
-                with_devices = bool(devices())
-                options = f"strict={self.is_strict} devices={with_devices} vectors={vector_registers()}"
-                identity = key_of("kernel", *described, str(signature), options, compiler_digest())
-                module = module_cache().load(identity)
-                forms = [
-                    NormalForm(function, k) for k, function in enumerate(self._identity.source_functions(signature))
-                ]
-                if module is None:
-                    if self.background and machine().cores > 1:
-                        background.expect()  # while the source is analysed
-                    places = partial(normal_location, forms)
-                    try:
-                        source = self.module_text(signature, devices=with_devices, places=places)
-                    except UnsupportedSourceError as refusal:
-                        raise misplaced(signature, refusal) or refusal from None
-                    if self._outside is not None and self._outside.changed():  # while it was compiled
-                        self._identity.forget()
-                        continue
-                    module = module_cache().store(identity, source)
-                else:
-                    _LOGGER.info("%s(%s): its versions are in the disk cache", self.__name__, signature)
-                name = self._identity.name_in_history(self.__name__, signature)
-                return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
+        return with_ones(signature, shapes, self._modules.stretched)
 
     @shows_frames_of_callers
     def name_in_history(self, signature: Signature | None = None) -> str:
@@ -449,18 +360,20 @@ class Kernel(CallableKernel, Generic[P, R]):
         Args:
             signature: the types; those of the annotations and the source where not given.
         """
-        self._described()
-        return self._identity.name_in_history(self.__name__, signature or self.stages().signature)
+        return self._modules.name_in_history(signature)
+
+    def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
+        return self._modules.provide(signature, in_background=self.background)
+
+    def _look_at(self, outside: OutsideValues | None) -> None:
+        """Have calls look at what the kernel uses from outside, as it has just been described."""
+        self._outside = outside
 
     def _reconsider(self, name: str) -> None:
         """See whether what has changed outside makes a difference; if so, compile anew when a call comes."""
         with self._lock:
-            is_changed = self._identity.is_changed()
-            self._outside = self._identity.values
-            if not is_changed:
+            if not self._modules.are_outdated():
                 return
-            self._stretched_extents.clear()
-            self._types_of_source = None
             self._changes += 1
             _LOGGER.info("%s: is compiled again, as %r outside of it has changed", self.__name__, name)
             if self._changes == _MANY_CHANGES:

@@ -17,7 +17,16 @@ __all__ = ["StretchedExtents", "compiler_digest", "module_cache", "stretched_ext
 StretchedExtents = tuple[tuple[tuple[str, int], ...], ...]
 """Groups of extents, each an argument and an axis, that decide the meaning of a kernel where one of them alone is 1."""
 
-COMPILER = ("frontend", "schedule", "codegen", "pipeline.py", "versions.py", "signature.py", "conversions.py")
+COMPILER = (
+    "frontend",
+    "schedule",
+    "codegen",
+    "pipeline.py",
+    "versions.py",
+    "partitioned_version.py",
+    "signature.py",
+    "conversions.py",
+)
 """The folders and files of this package that generated text depends on."""
 
 

@@ -12,21 +12,21 @@ from polytune.codegen.jamming import JAMMED
 from polytune.codegen.loop_text import programs_text
 from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
-from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
+from polytune.codegen.partitioned import PartitionedProgram
 from polytune.codegen.registers.tiles import PACKED, POINTS, REGISTERS
 from polytune.codegen.tiles.outer import OUTER
 from polytune.codegen.transform import Target
 from polytune.codegen.vectors.prefetching import PREFETCHED
 from polytune.codegen.vectors.recurrences import SCANNED
 from polytune.codegen.vectors.unrolling import UNROLLED
-from polytune.codegen.verify import verified
 from polytune.environment import devices_are_ruled_out
-from polytune.errors import PolytuneError, SourceLocation, UnprovenError
+from polytune.errors import PolytuneError, SourceLocation
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
-from polytune.frontend.budget import ProcessorTime, within_budget
-from polytune.frontend.scop import Report, Scop
+from polytune.frontend.budget import ProcessorTime
+from polytune.frontend.scop import Scop
 from polytune.frontend.unassigned import UnassignedRead, unassigned_reads
+from polytune.partitioned_version import make_partitioned
 from polytune.records import dataclass
 from polytune.runtime.devices.backends import KINDS
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
@@ -46,17 +46,13 @@ from polytune.schedule.plan_transform import (
     INNER,
     INTERLEAVED,
     PARALLEL,
-    PARTITIONED,
-    accumulates,
 )
-from polytune.schedule.planning import plan_parallel
 from polytune.schedule.platforms.on_devices import obstacle_to_devices
-from polytune.schedule.platforms.partition import choose_plan, partition, splits_of
+from polytune.schedule.platforms.partition import choose_plan
 from polytune.schedule.platforms.sharding import (
     check_shardable,
     choose_shard_plan,
     is_cut,
-    prove_shards,
     refusal,
     refusal_of_time,
 )
@@ -77,10 +73,8 @@ from polytune.show_devices import (
 )
 from polytune.signature import Signature
 from polytune.versions import (
-    OPERATIONS,
     Transforms,
     all_arrays,
-    attempt_program,
     compiled_in_time,
     make_plans,
     make_programs,
@@ -306,23 +300,8 @@ class Stages:
             UnsupportedSourceError: the kernel cannot be cut.
         """
         sharded = self.sharded
-        return write_module(self._placed_scop, (), self._conditions, Counts(), sharded, describes_memory=True)
-
-    @property
-    def _placed_scop(self) -> Scop:
-        """The kernel, with what messages speak of at the places that the module knows."""
-
-        def placed(report: Report) -> Report:
-            return replace(report, location=self.places(report.location))
-
-        return replace(
-            self.scop,
-            location=self.places(self.scop.location),
-            size_conditions=tuple(
-                replace(each, location=self.places(each.location)) for each in self.scop.size_conditions
-            ),
-            checks=tuple(replace(each, report=placed(each.report)) for each in self.scop.checks),
-            reports=tuple(map(placed, self.scop.reports)),
+        return write_module(
+            self.scop.at_places(self.places), (), self._conditions, Counts(), sharded, describes_memory=True
         )
 
     @property
@@ -350,7 +329,7 @@ class Stages:
         _ = self.bounds, self.unassigned, self.dependences
         partitioned = self.partitioned if self.devices else None
         plans = self.plans if partitioned is None or self.device_plan is None else (*self.plans, self.device_plan)
-        scop = replace(self._placed_scop, arrays=all_arrays(plans))
+        scop = replace(self.scop.at_places(self.places), arrays=all_arrays(plans))
         # Rules ask for counts where devices or outer tiles are to choose from.
         asked = self.devices or any(program.outer for program in self.programs)
         counts = self.counts if asked else Counts()
@@ -393,53 +372,6 @@ class Stages:
 def _loops_around(plan: Plan) -> int:
     """Return the most serial loops around a region of a plan that is shared out."""
     return max((region.outer_depth for region in plan.regions if region.shared), default=0)
-
-
-def make_partitioned(
-    plan: Plan,
-    candidate: Candidate,
-    scop: Scop,
-    target: Target,
-    *,
-    for_devices: bool = True,
-    for_shards: bool = False,
-) -> PartitionedProgram | None:
-    """Return the version shared among platforms; every split is proven legal.  None where isl takes too long to
-    generate the code.
-
-    The processor's parts have the candidate's points in the order that keeps sums in registers, where there are sums.
-
-    Args:
-        plan: the regions that are shared out.
-        candidate: what the plan was made of.
-        scop: the kernel.
-        target: the processor that the code is for.
-        for_devices: whether devices share the work.
-        for_shards: whether parts are shards, which may be cut anywhere and have boxes of arrays.
-    """
-    context = scop.context.get_ctx()
-    accumulating: Program | None = None
-    if any(accumulates(statement) for statement in scop.statements):
-        ordered = plan_parallel(candidate, (PARTITIONED, ACCUMULATED))
-        if ordered is not None and ordered.accumulates:
-            accumulating = attempt_program(ordered, scop)
-
-    def generate() -> PartitionedProgram:
-        if for_shards:
-            prove_shards(plan)
-        for region in plan.regions if for_devices else ():
-            splits = splits_of(plan, region)
-            for depth in range(1, len(splits) + 1):
-                partition(plan, region, splits[:depth])
-        made = generate_partitioned(plan, scop, target, accumulating, for_devices=for_devices, in_windows=for_shards)
-        for part in made.parts:
-            verified(part.program, scop)
-        return made
-
-    try:
-        return within_budget(context, 4 * OPERATIONS, generate)
-    except UnprovenError:
-        return None
 
 
 def _show_space(stages: Stages) -> str:

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Container, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from polytune.module_cache import COMPILER
+from tests.package_syntax import statements
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "polytune"
@@ -49,11 +51,24 @@ COMPILE_TIME_ONLY = {"islpy", "sympy"}
 RUN_TIME = ("runtime", "tuner", "history", "lab", "shards")
 
 
+class Read(NamedTuple):
+    """What is looked at of a text: its imports, and the names and lines of its classes, wherever they stand."""
+
+    imports: tuple[ast.Import | ast.ImportFrom, ...]
+    classes: tuple[tuple[str, int], ...]
+
+
 @functools.cache
-def import_nodes(file: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    return tuple(
-        node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)
+def read(text: str) -> Read:
+    found = list(statements(ast.parse(text)))
+    return Read(
+        tuple(node for node in found if isinstance(node, ast.Import | ast.ImportFrom)),
+        tuple((node.name, node.lineno) for node in found if isinstance(node, ast.ClassDef)),
     )
+
+
+def import_nodes(file: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    return read(file.read_text()).imports
 
 
 def imports(file: Path) -> set[str]:
@@ -134,7 +149,7 @@ def test_dask_is_imported_where_its_arrays_are_used():
         for file in PACKAGE.rglob("*.py")
         if any(module.startswith("polytune.shards") for module in imports(file))
     }
-    assert importing == {"shards", "kernel.py"}
+    assert importing == {"shards", "kernel.py", "kernel_modules.py"}
     program = "import sys, polytune, polytune.kernel; print('dask' in sys.modules, 'polytune.shards' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", program], text=True).split() == ["False", "False"]
 
@@ -217,7 +232,7 @@ def reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
 def test_modules_in_the_disk_cache_depend_on_all_that_makes_their_text():
     """A module that an older compiler made is not taken for one of today's, whichever of its files has changed."""
     graph = import_graph()
-    starts = ("polytune.frontend", "polytune.versions", "polytune.codegen.module")
+    starts = ("polytune.frontend", "polytune.versions", "polytune.partitioned_version", "polytune.codegen.module")
     reached = {folder_of(module) for start in starts for module in {start} | reachable(graph, start)}
     told_to_people = {"errors", "environment", "records", "version"}
     hashed = {Path(name).stem for name in COMPILER}
@@ -239,9 +254,8 @@ def shared_class_names(texts: Mapping[str, str]) -> dict[str, list[str]]:
     """The names of classes, those inside functions too, that are defined more than once, and where: module and line."""
     places: dict[str, list[str]] = {}
     for module, text in sorted(texts.items()):
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.ClassDef):
-                places.setdefault(node.name, []).append(f"{module}:{node.lineno}")
+        for name, line in read(text).classes:
+            places.setdefault(name, []).append(f"{module}:{line}")
     return {name: found for name, found in places.items() if len(found) > 1}
 
 

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.package_syntax import statements
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("polytune", "polybench", "gallery")
 
@@ -54,7 +56,7 @@ def parsed(text: str) -> ast.Module:
 
 def docstrings(text: str) -> Iterator[tuple[int, str]]:
     """The line and the docstring of a module, and of each class and function in it, that has one."""
-    for node in ast.walk(parsed(text)):
+    for node in statements(parsed(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             found = ast.get_docstring(node)
             if found is not None:
@@ -82,7 +84,7 @@ def test_functions_that_return_nothing_say_what_they_do():
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for package in PACKAGES
         for file in sorted((ROOT / package).rglob("*.py"))
-        for node in ast.walk(parsed(file.read_text(encoding="utf-8")))
+        for node in statements(parsed(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (ast.get_docstring(node) or "").startswith(("Return ", "Returns ", *nouns))
         and node.returns is not None
@@ -216,7 +218,7 @@ def undescribed_constructors(texts: Mapping[str, str]) -> list[str]:
     known: dict[str, set[str]] = {}
     constructors = []
     for file, text in texts.items():
-        for node in ast.walk(parsed(text)):
+        for node in statements(parsed(text)):
             if isinstance(node, ast.ClassDef):
                 own = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
                 known[node.name] = {
@@ -253,7 +255,7 @@ def above(function: Public, bases: Mapping[str, frozenset[str]]) -> set[str]:
 
 def bases_of(texts: Iterable[str]) -> dict[str, frozenset[str]]:
     """By the name of each class those of the classes that it is made of."""
-    classes = (node for text in texts for node in ast.walk(parsed(text)) if isinstance(node, ast.ClassDef))
+    classes = (node for text in texts for node in statements(parsed(text)) if isinstance(node, ast.ClassDef))
     return {node.name: frozenset(map(last_name, node.bases)) for node in classes}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune import logger
+from polytune import kernel_modules, logger
 from polytune.runtime.native import translation
 from polytune.tuner import Configuration, Integer, OnlineTuner, Space
 
@@ -41,7 +41,7 @@ def told(caplog: pytest.LogCaptureFixture) -> str:
 
 
 def test_what_is_compiled_and_found_is_told_with_seconds(tmp_path, monkeypatch, caplog) -> None:
-    monkeypatch.setitem(polytune.Kernel._provide.__globals__, "module_cache", lambda: NoCache())
+    monkeypatch.setattr(kernel_modules, "module_cache", lambda: NoCache())
     kernel = polytune.Kernel(scaled, background=False)
     with caplog.at_level(logging.INFO, "polytune"):
         kernel(np.ones(3))

@@ -113,7 +113,8 @@ def header_text(
         errors.append("SubscriptError")
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
-        options += ', fastmath={"reassoc", "contract", "nsz"}'
+        # Not "reassoc": that is free to take (x + e) - x for e.  The translation says it of the updates of sums alone.
+        options += ', fastmath={"contract", "nsz"}'
     parts = (
         "from polytune.runtime.partitioned.description import DeviceCode, Part, Partitioned\n" if partitioned else ""
     )

@@ -7,18 +7,9 @@ get one, ``pair[0]`` and ``pair.low``, which no identifier is, so that they can 
 from __future__ import annotations
 
 import ast
-import copy
 
 from polytune.frontend.frame import Frame, Meaning, TupleBinding, ValueBinding
-
-HEADERS: dict[type[ast.stmt], tuple[str, ...]] = {
-    ast.For: ("iter",),
-    ast.If: ("test",),
-    ast.While: ("test",),
-    ast.With: (),
-    ast.FunctionDef: (),
-}
-"""The expressions of statements that have others inside."""
+from polytune.frontend.headers import with_rewritten_expressions
 
 
 def with_items_named(frame: Frame, node: ast.stmt) -> ast.stmt:
@@ -32,21 +23,8 @@ def with_items_named(frame: Frame, node: ast.stmt) -> ast.stmt:
     """
     if not any(_holds_more_than_numbers(binding) for binding in frame.bindings.values()):
         return node
-    fields = HEADERS.get(type(node), node._fields)
     names = _ItemNames(frame)
-    changed = {}
-    for field in fields:
-        value = getattr(node, field, None)
-        parts = value if isinstance(value, list) else [value]
-        if any(isinstance(part, ast.AST) and names.has_items(part) for part in parts):
-            made = [names.visit(copy.deepcopy(part)) if isinstance(part, ast.AST) else part for part in parts]
-            changed[field] = made if isinstance(value, list) else made[0]
-    if not changed:
-        return node
-    new = copy.copy(node)
-    for field, value in changed.items():
-        setattr(new, field, value)
-    return new
+    return with_rewritten_expressions(node, names, names.has_items)
 
 
 def _holds_more_than_numbers(binding: object) -> bool:

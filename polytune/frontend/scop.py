@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from enum import Enum
 
 import islpy as isl
@@ -241,3 +243,21 @@ class Scop:
 
     def statement(self, name: str) -> Statement:
         return next(statement for statement in self.statements if statement.name == name)
+
+    def at_places(self, places: Callable[[SourceLocation], SourceLocation]) -> Scop:
+        """Return the same kernel, with what messages speak of at other places.
+
+        Args:
+            places: under what name a place of the source is to be known.
+        """
+
+        def placed(report: Report) -> Report:
+            return replace(report, location=places(report.location))
+
+        return replace(
+            self,
+            location=places(self.location),
+            size_conditions=tuple(replace(each, location=places(each.location)) for each in self.size_conditions),
+            checks=tuple(replace(each, report=placed(each.report)) for each in self.checks),
+            reports=tuple(map(placed, self.reports)),
+        )

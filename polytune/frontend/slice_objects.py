@@ -7,14 +7,13 @@ what the bound was where the slice was made.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from polytune.frontend.comprehensions import placed
 from polytune.frontend.frame import Frame, Meaning, ObjectBinding, SliceObject, ValueBinding
-from polytune.frontend.items import HEADERS
+from polytune.frontend.headers import with_rewritten_expressions
 from polytune.frontend.names import outside_object
 from polytune.frontend.numbers import number
 from polytune.frontend.source import nodes_inside
@@ -78,19 +77,7 @@ def with_slices_written(frame: Frame, node: ast.stmt) -> ast.stmt:
     """
     names = {name for name, binding in frame.bindings.items() if _is_slice(binding)}
     writer = _SliceWriter(frame, names)
-    changed = {}
-    for field in HEADERS.get(type(node), node._fields):
-        value = getattr(node, field, None)
-        parts = value if isinstance(value, list) else [value]
-        if any(isinstance(part, ast.AST) and writer.has_slices(part) for part in parts):
-            made = [writer.visit(copy.deepcopy(part)) if isinstance(part, ast.AST) else part for part in parts]
-            changed[field] = made if isinstance(value, list) else made[0]
-    if not changed:
-        return node
-    new = copy.copy(node)
-    for field, value in changed.items():
-        setattr(new, field, value)
-    return new
+    return with_rewritten_expressions(node, writer, writer.has_slices)
 
 
 def _written(frame: Frame, node: ast.expr) -> ast.Slice | None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from polytune.runtime.invocation import Outcome
 from polytune.runtime.threads import maximum_threads
+from polytune.runtime.tunable import Case
 from polytune.tuner import Configuration, OnlineTrial, OnlineTuner
 from polytune.tuner.budget import seconds_text
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.trials import values_text
-
-if TYPE_CHECKING:
-    from polytune.runtime.calls import Case
 
 Tried = tuple[Configuration, float]
 

@@ -46,8 +46,7 @@ def team_code(processor: Processor) -> dict[str, bytes]:
 
 
 def _code(plain: FunctionType, symbol: str, fastmath: Collection[str], processor: Processor) -> bytes:
-    ignores_signs = not {"fast", "nsz"}.isdisjoint(fastmath)
-    module = lower(parsed(plain), plain.__globals__, symbol, ignores_signs=ignores_signs)
+    module = lower(parsed(plain), plain.__globals__, symbol, strict=not fastmath)
     missing = [each.name for each in module.global_values if _is_outside(each) and _is_of_interpreter(each.name)]
     if any(name.startswith(_OF_NUMPY) for name in missing):
         raise NotNativeError("it calls functions of NumPy's")

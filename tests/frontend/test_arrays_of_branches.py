@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -100,18 +101,27 @@ ACCEPTED = {
 }
 
 
+@functools.cache
+def compiled(name: str, strict: bool) -> Callable[..., Any]:
+    return polytune.kernel(strict=strict)(ACCEPTED[name][0])
+
+
+SLOW = {"a solution or an inverse"}
+"""Those that take LLVM long, as libraries' functions do."""
+
+
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("name", ACCEPTED)
+@pytest.mark.parametrize("name", [pytest.param(each, marks=[pytest.mark.slow] * (each in SLOW)) for each in ACCEPTED])
 def test_the_name_has_the_array_of_the_side_that_runs(name: str, strict: bool) -> None:
     kernel, sizes = ACCEPTED[name]
-    compiled = polytune.kernel(strict=strict)(kernel)
     for n, m in sizes:
         arguments = square(n), np.random.default_rng(m).random((n, m)), n, m
         wanted = copy.deepcopy(arguments)
         right = kernel(*wanted)
-        for run in (compiled, lambda *given, kernel=kernel: modelled(kernel, given, strict=strict)):
-            if run is not compiled and kernel is solved:
-                continue  # the model has no library
+        runs = [compiled(name, strict)]
+        if kernel is not solved:  # the model has no library
+            runs.append(lambda *given, kernel=kernel: modelled(kernel, given, strict=strict))
+        for run in runs:
             given = copy.deepcopy(arguments)
             found = run(*given)
             for expected, got in zip((*_flat(right), *wanted), (*_flat(found), *given), strict=True):
@@ -119,10 +129,10 @@ def test_the_name_has_the_array_of_the_side_that_runs(name: str, strict: bool) -
                 np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_shapes_that_do_not_fit_are_refused_at_the_call() -> None:
-    compiled = polytune.kernel(solved)
     with pytest.raises(ArgumentError):
-        compiled(square(4), np.ones((4, 3)), 4, 2)
+        compiled("a solution or an inverse", False)(square(4), np.ones((4, 3)), 4, 2)
     with pytest.raises(ValueError, match="broadcast"):
         solved(square(4), np.ones((4, 3)), 4, 2)
 

@@ -61,7 +61,7 @@ class Expressions:
         variables: gives values of variables.
         names: what names stand for that are no variables.
         called: writes the call of a function of Python.
-        ignores_signs: whether 0.0 and -0.0 may be taken for one another.
+        strict: whether sums keep their order, and 0.0 and -0.0 are two.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class Expressions:
         variables: Variables,
         names: Mapping[str, Any],
         called: Called,
-        ignores_signs: bool = False,
+        strict: bool = True,
     ):
         self.builder, self._variables, self._names, self._called = builder, variables, names, called
-        self._ignores_signs = ignores_signs
+        self._strict = strict
 
     def value(self, node: ast.expr) -> NativeValue:
         """The value of an expression.
@@ -147,6 +147,28 @@ class Expressions:
         if not isinstance(found.kind, types.Integer) or not found.kind.signed:
             raise NotNativeError(f"{ast.unparse(node)} is {found.kind}")
         return cast(self.builder, found.code, found.kind, types.int64)
+
+    def assigned(self, target: ast.expr, node: ast.expr) -> NativeValue:
+        """The value of what is assigned to a variable or an element.
+
+        Of the updates of a reduction, ``x = x + e`` with an ``e`` that does not name ``x``, the order is free unless
+        the function is strict: LLVM may have several such sums, and add these up.  Nothing else may be reassociated:
+        as mathematics ``(x + e) - x`` is ``e``, and as arithmetic of floats it is the part of ``e`` that has not been
+        rounded away, which is what a program that computes it wants to know.
+
+        Args:
+            target: the variable or the element.
+            node: what is assigned to it.
+
+        Raises:
+            NotNativeError: it is not translated here.
+        """
+        value = self.value(node)
+        if not self._strict and _is_update(target, node):
+            for instruction in _operations(value):
+                # Signs of zeros stay: without them LLVM takes ``x + d`` for y where d was computed as ``y - x``.
+                instruction.flags.extend(("reassoc", "contract"))
+        return value
 
     def store(self, name: str, subscripts: ast.expr, value: NativeValue) -> None:
         """Store a number to an element of a view, as one of the type of its elements.
@@ -430,10 +452,37 @@ class Expressions:
             return complex_numbers.combined(self.builder, first, second)
         if first.kind == second.kind and isinstance(first.kind, types.Float):
             if function in EXTREMA:
-                return extremum(self.builder, function, first, second, self._ignores_signs)
+                return extremum(self.builder, function, first, second, not self._strict)
             if function in MATHEMATICS_OF_TWO:
                 return MATHEMATICS_OF_TWO[function](self.builder, first, second)
         raise NotNativeError(f"a call of {function} of {first.kind} and {second.kind}")
+
+
+def _is_update(target: ast.expr, node: ast.expr) -> bool:
+    """Return whether ``target = node`` is the update of a sum or a product by what does not name that."""
+    match target, node:
+        case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)), ast.BinOp(left=left, op=operator, right=right):
+            pass
+        case _:
+            return False
+    updated = ast.unparse(target)
+    if ast.unparse(left) == updated and isinstance(operator, ast.Add | ast.Sub | ast.Mult):
+        other = right
+    elif ast.unparse(right) == updated and isinstance(operator, ast.Add | ast.Mult):
+        other = left
+    else:
+        return False
+    return not any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(other))
+
+
+def _operations(value: NativeValue) -> list[ir.Instruction]:
+    """Return the last operations of a value that LLVM may do in another order: one, or one for each part of a complex
+    number."""
+    found = [value.code]
+    while found and isinstance(found[-1], ir.InsertValue):
+        number, part = found.pop().operands
+        found += [part, number]
+    return [each for each in found if getattr(each, "opname", "") in ("fadd", "fsub", "fmul") and not each.flags]
 
 
 def _tests_bits(test: ast.expr) -> bool:

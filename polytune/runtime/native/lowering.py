@@ -28,9 +28,7 @@ from polytune.runtime.vector_types import Mask, Vector, storage_of
 __all__ = ["lower"]
 
 
-def lower(
-    function: ast.FunctionDef, names: Mapping[str, Any], symbol: str, *, ignores_signs: bool = False
-) -> ir.Module:
+def lower(function: ast.FunctionDef, names: Mapping[str, Any], symbol: str, *, strict: bool = True) -> ir.Module:
     """A module with one function, of as many int64 as the given one has parameters; it returns an int64 where the
     source returns anything.
 
@@ -38,7 +36,7 @@ def lower(
         function: the source.
         names: what names stand for that are not the function's own.
         symbol: what the result is called.
-        ignores_signs: whether 0.0 and -0.0 may be taken for one another.
+        strict: whether sums keep their order, and 0.0 and -0.0 are two.
 
     Raises:
         NotNativeError: something in it is not translated here.
@@ -51,7 +49,7 @@ def lower(
     entry, builder = (ir.IRBuilder(code.append_basic_block(name)) for name in ("variables", "body"))
     begin = builder.block
     arguments = [NativeValue(types.int64, argument) for argument in code.args]
-    result = _FunctionLowering(entry, builder, names, ignores_signs).write(
+    result = _FunctionLowering(entry, builder, names, strict).write(
         dict(zip(parameters, arguments, strict=True)), function.body
     )
     if returns:
@@ -76,7 +74,7 @@ class _FunctionLowering:
         entry: where variables are made.
         builder: where the code goes.
         names: what names stand for that are not the function's own.
-        ignores_signs: whether 0.0 and -0.0 may be taken for one another.
+        strict: whether sums keep their order, and 0.0 and -0.0 are two.
         depth: how many functions this one is called in.
     """
 
@@ -85,15 +83,15 @@ class _FunctionLowering:
         entry: ir.IRBuilder,
         builder: ir.IRBuilder,
         names: Mapping[str, Any],
-        ignores_signs: bool,
+        strict: bool,
         depth: int = 0,
     ):
-        self._entry, self._builder, self._ignores_signs, self._depth = entry, builder, ignores_signs, depth
+        self._entry, self._builder, self._strict, self._depth = entry, builder, strict, depth
         self._values: dict[str, NativeValue] = {}
         """Variables that never change, by their values."""
         self._places: dict[str, tuple[types.Type, ir.Value]] = {}
         """The others, by their types and where they are in memory, until LLVM puts them into registers."""
-        self._expressions = Expressions(builder, self._variable, names, self._called, ignores_signs)
+        self._expressions = Expressions(builder, self._variable, names, self._called, strict)
         self._allocated: dict[str, AllocatedArray] = {}
         """The arrays that have been made and not been given back."""
         self._loops: list[tuple[ir.Block, ir.Block]] = []
@@ -126,9 +124,7 @@ class _FunctionLowering:
         parameters = [parameter.arg for parameter in node.args.args]
         if self._depth >= _DEEPEST or len(parameters) != len(arguments):
             raise NotNativeError(f"a call of {function.__name__}")
-        inner = _FunctionLowering(
-            self._entry, self._builder, function.__globals__, self._ignores_signs, self._depth + 1
-        )
+        inner = _FunctionLowering(self._entry, self._builder, function.__globals__, self._strict, self._depth + 1)
         return inner.write(dict(zip(parameters, arguments, strict=True)), node.body)
 
     def _return(self, value: NativeValue | None) -> None:
@@ -192,13 +188,13 @@ class _FunctionLowering:
                 self._expressions.named(function) is np.empty
             ):
                 self._allocate(name, shape, self._expressions.named(dtype))
-            case ast.Assign(targets=[ast.Name(id=name)], value=node):
-                self._assign(name, value(node))
+            case ast.Assign(targets=[ast.Name(id=name) as target], value=node):
+                self._assign(name, self._expressions.assigned(target, node))
             case ast.AugAssign(target=ast.Name(id=name) as target, op=operator, value=node):
-                before = ast.Name(name, ast.Load())
-                self._assign(name, value(ast.copy_location(ast.BinOp(before, operator, node), target)))
-            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=subscripts)], value=node):
-                self._expressions.store(name, subscripts, value(node))
+                updated = ast.copy_location(ast.BinOp(ast.Name(name, ast.Load()), operator, node), target)
+                self._assign(name, self._expressions.assigned(target, updated))
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=subscripts) as target], value=node):
+                self._expressions.store(name, subscripts, self._expressions.assigned(target, node))
             case ast.Expr(value=ast.Call(func=function, args=[ast.Name(id=name)])) if name in self._allocated:
                 if self._expressions.named(function) is not keep_alive:
                     raise NotNativeError(ast.unparse(statement))

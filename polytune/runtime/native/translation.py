@@ -98,8 +98,8 @@ class _Function:
     def _made(self) -> int:
         code = None if self._folder is None else kept(self._folder, self._name)
         if code is None:
-            ignores_signs = not {"fast", "nsz"}.isdisjoint(self._fastmath)
-            module = lower(parsed(self._plain), self._plain.__globals__, self._symbol, ignores_signs=ignores_signs)
+            strict = not self._fastmath
+            module = lower(parsed(self._plain), self._plain.__globals__, self._symbol, strict=strict)
             code = object_code(module, self._fastmath)
             if self._folder is not None:
                 keep(self._folder, self._name, code)

@@ -1,0 +1,192 @@
+"""The generated modules of a function, one for the types of arguments: from the disk cache, else compiled."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from polytune.argument_types import note_guesses, types_of_source
+from polytune.compiler import compiler_stages, written_module
+from polytune.defects import defects_named
+from polytune.environment import devices_are_ruled_out
+from polytune.errors import SourceLocation, UnsupportedSourceError
+from polytune.identity import KernelIdentity
+from polytune.module_cache import StretchedExtents, compiler_digest, module_cache, stretched_extents
+from polytune.normal_form import NormalForm, normal_location, original_location
+from polytune.runtime.background.compiler import background
+from polytune.runtime.cache_key import key_of
+from polytune.runtime.collector import collector_paused
+from polytune.runtime.devices.discovery import devices
+from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.machine import machine, vector_registers
+from polytune.runtime.outside import OutsideValues
+from polytune.signature import Signature
+from polytune.structures import misplaced
+
+if TYPE_CHECKING:
+    from polytune.codegen.transform import Target
+    from polytune.pipeline import Stages
+    from polytune.shards.call import ShardedKernel
+
+__all__ = ["KernelModules"]
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class KernelModules:
+    """The modules that a function is compiled to, for as long as nothing changes that it uses from outside.
+
+    Args:
+        function: the kernel's function.
+        strict: whether sums keep their source order.
+        on_description: is given what calls have to look at, to see whether the modules still hold, each time that the
+            kernel and what it uses from outside are described.
+
+    Attributes:
+        identity: what the modules are found again by.
+    """
+
+    def __init__(self, function: FunctionType, *, strict: bool, on_description: Callable[[OutsideValues | None], None]):
+        self.identity = KernelIdentity(function, strict=strict)
+        self._function, self._strict, self._on_description = function, strict, on_description
+        self._types_of_source: Signature | None = None
+        self._sharded: dict[str, ShardedKernel] = {}
+        self._stretched: dict[Signature, StretchedExtents] = {}
+        self._lock = threading.RLock()
+
+    def stages(self, signature: Signature | None = None) -> Stages:
+        """Return the compiler's stages for argument types, or for those that the source gives.
+
+        Raises:
+            MissingLibraryError: the libraries of the compiler are not installed.
+        """
+        return compiler_stages(self._function, lambda: signature or self._types(), strict=self._strict)
+
+    def _types(self) -> Signature:
+        """Return the types of arguments that the source gives."""
+        if self._types_of_source is None:
+            self._types_of_source = types_of_source(self._function, strict=self._strict)
+        return self._types_of_source
+
+    def text(
+        self,
+        signature: Signature | None,
+        *,
+        devices: bool,
+        places: Callable[[SourceLocation], SourceLocation] | None = None,
+        target: Target | None = None,
+    ) -> str:
+        """Return the text of the generated module for argument types, or for those that the source gives.
+
+        Args:
+            signature: the types.
+            devices: whether it is to have a version for devices too.
+            places: under what name it is to know a place of the source; as it is where not given.
+            target: the processor that it is for; this machine's where not given.
+
+        Raises:
+            UnsupportedSourceError: the source cannot be compiled.
+            DefectError: the compiler failed.
+        """
+        with defects_named(self._function), collector_paused():
+            stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
+            try:
+                return written_module(stages if target is None else replace(stages, target=target))
+            except UnsupportedSourceError as error:
+                if signature is None:
+                    note_guesses(error, self._function, stages.signature)
+                raise
+
+    def provide(self, signature: Signature, *, in_background: bool) -> tuple[str, GeneratedKernel]:
+        """Return the generated kernel for argument types, and its name in the history.
+
+        Args:
+            signature: the types.
+            in_background: whether versions are going to be compiled in the background.
+        """
+        with self._lock, defects_named(self._function):
+            while True:
+                described = self._described(signature)
+                with_devices = bool(devices())
+                options = f"strict={self._strict} devices={with_devices} vectors={vector_registers()}"
+                identity = key_of("kernel", *described, str(signature), options, compiler_digest())
+                module = module_cache().load(identity)
+                forms = [
+                    NormalForm(function, k) for k, function in enumerate(self.identity.source_functions(signature))
+                ]
+                if module is None:
+                    if in_background and machine().cores > 1:
+                        background.expect()  # while the source is analysed
+                    places = partial(normal_location, forms)
+                    try:
+                        source = self.text(signature, devices=with_devices, places=places)
+                    except UnsupportedSourceError as refusal:
+                        raise misplaced(signature, refusal) or refusal from None
+                    if self.identity.values is not None and self.identity.values.changed():  # while it was compiled
+                        self.identity.forget()
+                        continue
+                    module = module_cache().store(identity, source)
+                else:
+                    _LOGGER.info("%s(%s): its versions are in the disk cache", self._function.__name__, signature)
+                name = self.identity.name_in_history(self._function.__name__, signature)
+                return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
+
+    def sharded(self, signature: Signature) -> ShardedKernel:
+        """Return the kernel with regions that can be cut, for argument types."""
+        from polytune.shards.call import ShardedKernel
+
+        with self._lock, defects_named(self._function):
+            described = self._described()
+            options = f"strict={self._strict} vectors={vector_registers()} devices={not devices_are_ruled_out()}"
+            identity = key_of("shards", *described, str(signature), options, compiler_digest())
+            found = self._sharded.get(identity)
+            if found is None:
+                forms = [NormalForm(function, k) for k, function in enumerate(self.identity.source_functions())]
+                module = module_cache().load(identity)
+                if module is None:
+                    places = partial(normal_location, forms)
+                    with collector_paused():
+                        text = replace(self.stages(signature), places=places).shard_source
+                    module = module_cache().store(identity, text)
+                found = ShardedKernel(module, inspect.getsource(module), partial(original_location, forms))
+                self._sharded[identity] = found
+            return found
+
+    def stretched(self, signature: Signature) -> StretchedExtents:
+        """Return the extents that decide the meaning where one of them alone is 1."""
+        with self._lock, defects_named(self._function):
+            found = self._stretched.get(signature)
+            if found is None:
+                try:
+                    found = stretched_extents(self._function, signature, self._described(signature))
+                except (UnsupportedSourceError, ImportError):
+                    return ()  # what is wrong is told where the kernel is compiled
+                self._stretched[signature] = found
+            return found
+
+    def name_in_history(self, signature: Signature | None) -> str:
+        """Return what the kernel is called in the history, for argument types, or for those that the source gives."""
+        self._described()
+        return self.identity.name_in_history(self._function.__name__, signature or self.stages().signature)
+
+    def _described(self, signature: Signature | None = None) -> tuple[str, ...]:
+        """The kernel and what it uses from outside, and the functions among the arguments of a call, as text."""
+        described = self.identity.described(signature)
+        self._on_description(self.identity.values)
+        return described
+
+    def are_outdated(self) -> bool:
+        """Describe the kernel and what it uses from outside anew; return whether other modules are needed."""
+        with self._lock:
+            is_changed = self.identity.is_changed()
+            self._on_description(self.identity.values)
+            if is_changed:
+                self._stretched.clear()
+                self._types_of_source = None
+            return is_changed
