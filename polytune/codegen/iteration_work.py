@@ -54,6 +54,7 @@ from polytune.records import dataclass
 _DIVISIONS = ("/", "//", "%")
 _SIMPLE_CALLS = ("real", "imag", "conjugate", "complex", "rounded", "floor", "ceil", "trunc")
 _MOST_UNROLLED = 32
+_LINE_BYTES = 64  # of a line of the caches, beyond which elements lie in lines of their own
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,8 @@ class LoopPlace:
 
 
 _AccessPattern = tuple[int, int, tuple[int, ...], str]
+_SeveralVectors = tuple[int, int, tuple[int, ...], str, int]
+_SpacedAccess = tuple[int, int, tuple[int, ...], str, int, int]
 _AccessKey = tuple[_AccessPattern, tuple[Expression, ...]]
 
 
@@ -97,7 +100,7 @@ class IterationWork:
     An access is the bytes of an element, the loop along which elements are neighbours (-1 for none, -2 where that
     depends on data), all loops that it varies with, and the array; those that have equal subscripts but for the one
     along which elements lie next to one another are one.  Of those that are vectors, ``vectors_of`` has the subscripts
-    along which they do.
+    along which they do, and ``pitches`` of those that move by more than an element along their loop, by how many bytes.
     """
 
     operations: float = 0.0
@@ -107,12 +110,20 @@ class IterationWork:
     vectors: float = 0.0
     accesses: dict[_AccessKey, _AccessPattern] = field(default_factory=dict)
     vectors_of: dict[_AccessKey, set[Expression]] = field(default_factory=dict)
+    pitches: dict[_AccessKey, int] = field(default_factory=dict)
 
     @property
-    def described(self) -> list[_AccessPattern | tuple[int, int, tuple[int, ...], str, int]]:
-        """Return the accesses as accounts take them: of those that are several vectors, their number comes last."""
-        numbers = {key: len(self.vectors_of.get(key, ())) for key in self.accesses}
-        return [(*each, numbers[key]) if numbers[key] > 1 else each for key, each in self.accesses.items()]
+    def described(self) -> list[_AccessPattern | _SeveralVectors | _SpacedAccess]:
+        """Return the accesses as accounts take them: of those that are several vectors, their number follows, and of
+        those that move by more than an element, by how many bytes."""
+        found: list[_AccessPattern | _SeveralVectors | _SpacedAccess] = []
+        for key, each in self.accesses.items():
+            number = len(self.vectors_of.get(key, ()))
+            if key in self.pitches:
+                found.append((*each, max(1, number), self.pitches[key]))
+            else:
+                found.append((*each, number) if number > 1 else each)
+        return found
 
 
 @dataclass(frozen=True)
@@ -122,10 +133,12 @@ class IterationReader:
     Attributes:
         strict: whether the order of sums is the source's.
         layouts: of each array, "C" or "F", whether elements of a row or of a column lie next to one another.
+        rows: of arrays that have few elements next to one another, as the colours of a point, how many.
     """
 
     strict: bool
     layouts: Mapping[str, str]
+    rows: Mapping[str, int] = field(default_factory=dict)
 
     def work_of_nodes(self, nodes: Sequence[Node], place: LoopPlace) -> IterationWork:
         """The work of nodes without loops, in an iteration of the loops around them."""
@@ -232,9 +245,18 @@ class IterationReader:
             return
         near = element.subscripts[0 if self._layout(element) == "F" else -1]
         varying = range(len(place.loops)) if _is_of_data(element) else sorted(place.varying(element))
-        access = np.dtype(element.dtype).itemsize, self._along(element, near, place), tuple(varying), element.array
+        size, along = np.dtype(element.dtype).itemsize, self._along(element, near, place)
+        pitch = size
+        if along == -1 and not is_vector:
+            along, elements = self._apart(element, near, place)
+            if along >= 0:
+                pitch *= elements
+                varying = [k for k in varying if k == along or k not in place.positions(near)]
+        access = size, along, tuple(varying), element.array
         key = access, tuple(each for each in element.subscripts if each is not near)
         it.accesses[key] = access
+        if pitch != size:
+            it.pitches[key] = pitch
         if is_vector:
             it.vectors_of.setdefault(key, set()).add(near)
 
@@ -252,8 +274,34 @@ class IterationReader:
             return place.position  # what lies in a buffer is in the order in which it is used
         if _is_of_data(element):
             return -2
-        is_next = bool(of_near) and of_near[-1] not in far and _step(near, place.loops[of_near[-1]]) == 1
+        is_next = bool(of_near) and of_near[-1] not in far and _step(near, place.loops[of_near[-1]]) in (1, -1)
         return of_near[-1] if is_next else -1
+
+    def _apart(self, element: Element, near: Expression, place: LoopPlace) -> tuple[int, int]:
+        """Return along which loop an access moves by a few elements in each iteration, so that several iterations find
+        theirs in a line, and by how many; -1 for none.
+
+        That is a loop whose multiple is the subscript along which elements lie next to one another, or, in an array
+        with few elements along that, the loop in the subscript beside it.
+
+        Args:
+            element: what is accessed.
+            near: its subscript along which elements lie next to one another.
+            place: where.
+        """
+        subscripts, in_near = element.subscripts, place.positions(near)
+        beside, elements = near, 1
+        if element.array in self.rows and place.position not in in_near:
+            beside = subscripts[1 if self._layout(element) == "F" else -2]
+            elements = self.rows[element.array]
+        of_beside = place.positions(beside)
+        others = {k for each in subscripts if each is not beside for k in place.positions(each)}
+        if not of_beside or of_beside[-1] in others:
+            return -1, 1
+        step = _step(beside, place.loops[of_beside[-1]])
+        elements *= abs(step or 0)
+        is_near = 1 < elements * np.dtype(element.dtype).itemsize < _LINE_BYTES
+        return (of_beside[-1], elements) if elements > 1 and is_near else (-1, 1)
 
     def _layout(self, element: Element) -> str:
         return self.layouts.get(element.array, "C")
@@ -275,7 +323,10 @@ class IterationReader:
         if not all(self._suits_lanes(each, place) for each in assigns) or self.chained(nodes, place):
             return 0
         stored = [each.target.array for each in assigns if each.target.subscripts]
-        return 1 if len(set(stored)) == len(stored) else 2
+        if len(set(stored)) == len(stored):
+            return 1
+        # Stores wait at the ends of branches, and what is loaded after them makes vectors of none.
+        return 0 if any(_branches(part) for each in assigns for part in walk(each.value)) else 2
 
     def _copies_rows(self, nodes: Sequence[Node], place: LoopPlace) -> bool:
         """Return whether all that nodes do is to copy what lies next to one another, from iteration to iteration of the
@@ -374,6 +425,9 @@ def _step(subscript: Expression, names: frozenset[str]) -> int | None:
         case Binary("-", left, right):
             first, second = _step(left, names), _step(right, names)
             return None if first is None or second is None else first - second
+        case Binary("*", Constant(factor), other) | Binary("*", other, Constant(factor)):
+            step = _step(other, names)
+            return None if step is None else int(factor) * step
         case _:
             varies = any(isinstance(leaf, Iterator) and leaf.name in names for leaf in walk(subscript))
             return None if varies else 0
@@ -392,6 +446,11 @@ def _is_sum(each: Assign) -> bool:
         and value.operator in ("+", "-", "*", "min", "max")
         and (value.left == each.target or value.right == each.target)
     )
+
+
+def _branches(node: Expression) -> bool:
+    """Return whether a value is one of two of which at least one is no number: machine code computes only that one."""
+    return isinstance(node, Select) and not (isinstance(node.then, Constant) and isinstance(node.otherwise, Constant))
 
 
 def _is_waited_for(assigns: Sequence[Assign], number: int, place: LoopPlace) -> bool:

@@ -14,7 +14,7 @@ from polytune.codegen.python_expressions import expression_text, result_text
 from polytune.codegen.sizes import size_choices, teams_of
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
-from polytune.codegen.work import write_work
+from polytune.codegen.work import write_works
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Constant, Expression
 from polytune.frontend.generated_names import MARK, REPORT, generated
@@ -68,8 +68,7 @@ def write_module(
     _write_counts(writer, counts)
     if partitioned is not None:
         write_partitioned(writer, partitioned, scop)
-    for program in programs:
-        write_work(writer, program, scop)
+    write_works(writer, programs, scop)
     _write_tables(writer, scop, programs)
     text = namespace.finish(writer.text())
     return header_text(scop, written, conditions, namespace, partitioned=partitioned is not None) + text

@@ -8,7 +8,7 @@ follows the sizes of tiles.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from polytune.codegen.iteration_work import IterationReader, IterationWork, LoopPlace
@@ -33,35 +33,41 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.scop import Scop
 
-__all__ = ["write_work"]
+__all__ = ["write_works"]
 
+_SHORT_ROW = 32  # elements, from which on a row has lines of its own
 _GUESSED_TRIPS = 8
 """How often a loop inside of a statement runs, whose bounds depend on data."""
 
 
-def write_work(writer: SourceWriter, program: Program, scop: Scop) -> None:
-    """Write ``work_<version>(account, parameters..., tile sizes...)``.
+def write_works(writer: SourceWriter, programs: Sequence[Program], scop: Scop) -> None:
+    """Write ``work_<version>(account, parameters..., tile sizes...)`` of each version.
 
     Args:
         writer: where to.
-        program: the version.
+        programs: the versions.
         scop: the kernel, with the arrays of all versions.
     """
+    layouts = {name: kind.layout for name, kind in array_types(storage_of(scop), scop).items()}
+    reader = IterationReader(scop.strict, layouts, _short_rows(scop, layouts))
+    for program in programs:
+        _write_work(writer, program, scop, reader)
+
+
+def _write_work(writer: SourceWriter, program: Program, scop: Scop, reader: IterationReader) -> None:
     sizes = [f"$tile_{member}" for member in range(program.tile_depth)]
     sizes += [f"$outer_{member}" for member in range(len(program.outer))]
     names = ["$account", *(parameter.name for parameter in scop.parameters), *sizes]
     with writer.indented(f"def $work_{program.name}({', '.join(names)}):"):
         writer.line(f'"""What {program.name} has to do."""')
-        _WorkWriter(writer, program, scop).node(program.skeleton, LoopPlace())
+        _WorkWriter(writer, program, reader).node(program.skeleton, LoopPlace())
     writer.line()
     writer.line()
 
 
 class _WorkWriter:
-    def __init__(self, writer: SourceWriter, program: Program, scop: Scop):
-        self.writer, self.program = writer, program
-        layouts = {name: kind.layout for name, kind in array_types(storage_of(scop), scop).items()}
-        self.reader = IterationReader(scop.strict, layouts)
+    def __init__(self, writer: SourceWriter, program: Program, reader: IterationReader):
+        self.writer, self.program, self.reader = writer, program, reader
 
     def node(self, node: Node, place: LoopPlace) -> None:
         writer = self.writer
@@ -186,3 +192,24 @@ def _driven_by(body: Node, window: tuple[str, str]) -> frozenset[str]:
             if any(isinstance(leaf, Iterator) and leaf.name in window for leaf in bounds):
                 found.add(node.variable)
     return frozenset(found)
+
+
+def _short_rows(scop: Scop, layouts: Mapping[str, str]) -> dict[str, int]:
+    """Return of the arrays of which a few elements next to one another are used, whatever the sizes, how many.
+
+    An access ``[p] -> { S[i] -> A[a] }`` has no larger last subscript than the maximum of its range, whatever
+    the parameters are.
+    """
+    known = {array.name: array for array in scop.arrays if array.ndim > 1}
+    found: dict[str, int] = {}
+    for access in (access for statement in scop.statements for access in statement.accesses):
+        array = known.get(access.array)
+        if array is None:
+            continue
+        largest = access.relation.range().dim_max_val(0 if layouts.get(array.name, "C") == "F" else array.ndim - 1)
+        if not largest.is_int() or largest.to_python() >= _SHORT_ROW:
+            del known[array.name]
+            found.pop(array.name, None)
+            continue
+        found[array.name] = max(found.get(array.name, 1), largest.to_python() + 1)
+    return found

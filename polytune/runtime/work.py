@@ -49,7 +49,11 @@ LINE_BYTES = 64
 _FOLLOWED = 8  # rows that processors fetch ahead along at the same time
 _UNFORESEEN = 12  # lines at the beginning of a row, until it is fetched ahead
 _ARITHMETIC_OF_VECTORS = 0.5  # the other operations load, store and splat
-AccountedAccess = tuple[int, int, tuple[int, ...], str] | tuple[int, int, tuple[int, ...], str, int]
+AccountedAccess = (
+    tuple[int, int, tuple[int, ...], str]
+    | tuple[int, int, tuple[int, ...], str, int]
+    | tuple[int, int, tuple[int, ...], str, int, int]
+)
 
 
 @dataclass
@@ -191,7 +195,8 @@ class Account:
         Args:
             counts: operations, divisions, calls, conditions on data, and operations on vector registers.
             accesses: of each the bytes of an element, the loop along which neighbours lie, the loops that it varies
-                with, the array, and, if it is more than one, how many vectors next to one another it is.
+                with, the array, how many vectors next to one another it is, where that is more than one, and by how
+                many bytes it moves along that loop in an iteration, where that is more than those of an element.
             is_vectorised: whether several iterations of the innermost loop are computed at a time: 0 for no, 2 where
                 several elements of one array are stored in each.
             chain: how many operations wait for one another from iteration to iteration.
@@ -209,8 +214,9 @@ class Account:
             unrolled *= each
         starts = times / trips / unrolled
         width = max((size for size, *_ in accesses), default=8)
-        near = sum(1 for _, along, varying, *_ in accesses if position in varying and along == position)
-        far = sum(1 for _, along, varying, *_ in accesses if position in varying and along != position)
+        moving = [each for each in accesses if position in each[2]]
+        near = sum(each[1] == position and _pitch(each) == each[0] for each in moving)
+        far = len(moving) - near
         if is_inside:
             kept[Kind.LOOPS] += starts
         if is_vectorised and trips >= 2:
@@ -247,14 +253,15 @@ class Account:
         depth = len(trips)
         arrays: dict[tuple[str, tuple[int, ...]], tuple[int, int]] = {}  # by array and loops
         vectors: dict[tuple[str, tuple[int, ...]], int] = {}
-        for size, along, varying, array, *more in accesses:
-            arrays.setdefault((array, varying), (size, along))
+        for access in accesses:
+            _, along, varying, array, *more = access
+            arrays.setdefault((array, varying), (_pitch(access), along))
             # Of what lies apart from one iteration to the next each vector is in a line of its own.
             if last in varying and along != last:
-                vectors[array, varying] = max(vectors.get((array, varying), 1), *more, 1)
+                vectors[array, varying] = max(vectors.get((array, varying), 1), *more[:1], 1)
         # By how many of the loops around are left out: the lines of each access, from all loops to none.
         lines: list[list[float]] = []
-        for (array, varying), (size, along) in arrays.items():
+        for (array, varying), (pitch, along) in arrays.items():
             number = vectors.get((array, varying), 1)
             found = []
             for outer in range(depth + 1):
@@ -265,7 +272,7 @@ class Account:
                         elements *= trips[k]
                         if k == along:
                             near = trips[k]
-                found.append(number * max(1.0, elements / min(max(near, 1.0), LINE_BYTES / size)))
+                found.append(number * max(1.0, elements / min(max(near, 1.0), LINE_BYTES / pitch)))
             lines.append(found)
         # What lies apart from one iteration to the next is not fetched ahead.
         apart = [last in varying and along != last for (_, varying), (_, along) in arrays.items()]
@@ -308,12 +315,12 @@ class Account:
         for k in range(level):
             around *= trips[k]
         for ((array, varying), group), number in zip(groups.items(), lines, strict=True):
-            size, along = group[0][:2]
+            pitch, along = _pitch(group[0]), group[0][1]
             part = 0.0  # of the lines that are not fetched ahead
             if last in varying and along != last and trips[last] > _FOLLOWED:
                 part = 1.0
             elif along in varying and along >= level:
-                part = min(1.0, _UNFORESEEN / max(1.0, trips[along] * self._steps[along] * size / LINE_BYTES))
+                part = min(1.0, _UNFORESEEN / max(1.0, trips[along] * self._steps[along] * pitch / LINE_BYTES))
             self._fetch(kept, array, tuple(self._places[:level]), around * number, part)
 
     def _lines(self, varying: tuple[int, ...], group: Sequence[AccountedAccess], outer: int) -> float:
@@ -324,13 +331,13 @@ class Account:
             group: the accesses.
             outer: how many of the loops around are left out.
         """
-        size, along = group[0][:2]
+        pitch, along = _pitch(group[0]), group[0][1]
         # Iterations that are written out side by side have elements of their own, as many as there are accesses.
         beside = math.prod(self._steps[k] for k in varying if k != along)
         vectors = max((each[4] for each in group if len(each) > 4), default=1)
         elements = math.prod(self._trips[k] for k in varying if k >= outer)
         near = self._trips[along] if along in varying and along >= outer else 1.0
-        of_line = max(1.0, LINE_BYTES / (size * (self._steps[along] if along in varying else 1)))
+        of_line = max(1.0, LINE_BYTES / (pitch * (self._steps[along] if along in varying else 1)))
         return max(vectors, min(len(group), beside)) * max(1.0, elements / min(max(near, 1.0), of_line))
 
     def _fetch(self, kept: list[float], array: str, around: tuple[int, ...], lines: float, part: float) -> None:
@@ -341,3 +348,8 @@ class Account:
         before.append((around, lines))
         kept[Kind.APART_4] += fresh * part
         kept[Kind.LINES_4] += fresh * (1.0 - part)
+
+
+def _pitch(access: AccountedAccess) -> int:
+    """Return by how many bytes an access moves in an iteration of the loop along which it goes."""
+    return access[5] if len(access) > 5 else access[0]

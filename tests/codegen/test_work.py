@@ -69,6 +69,40 @@ def test_what_is_used_again_comes_from_the_cache_that_holds_it():
         assert (far == 0) == kept
 
 
+def grey(image, out):
+    for i in range(image.shape[0]):
+        for j in range(image.shape[1]):
+            out[i, j] = 0.3 * image[i, j, 0] + 0.6 * image[i, j, 1] + 0.1 * image[i, j, 2]
+
+
+def halved(x, out):
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = x[i, 2 * j] + x[i, 2 * j + 1]
+
+
+def backwards(x, out):
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = x[i, 79 - j]
+
+
+@pytest.mark.parametrize(
+    "function, shape, apart", [(grey, (60, 80, 3), 3), (halved, (60, 160), 2), (backwards, (60, 80), 1)]
+)
+def test_elements_that_lie_a_few_apart_share_lines(function, shape, apart):
+    """The iterations of a row go through the lines of a row, and not to a line of its own each."""
+    image, out = np.ones(shape), np.zeros((60, 80))
+    generated, parameters = generated_of(function, image, out)
+    version = next(each for each in generated.module.VERSIONS if each.name == "source")
+    account = Account(64, (1 << 10, 2 << 10, 4 << 10))  # as small as the arrays of the test
+    assert version.work is not None
+    version.work(account, *parameters)
+    lines = account.counts[Kind.LINES_4] + account.counts[Kind.APART_4]
+    assert lines == pytest.approx(60 * 80 / 8 * (apart + 1), rel=0.02)
+    assert account.counts[Kind.APART_2] == account.counts[Kind.APART_3] == 0
+
+
 @pytest.mark.parametrize("size, is_packed", [(12, False), (400, True), (2000, True)])
 def test_rows_of_the_right_matrix_are_copied_first_where_they_are_long(size, is_packed):
     """They lie in a page each, and then to read them in their places takes longer than to copy them."""

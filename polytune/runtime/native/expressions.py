@@ -373,6 +373,8 @@ class Expressions:
 
     def _chosen(self, test: ast.expr, then: ast.expr, otherwise: ast.expr) -> NativeValue:
         builder = self.builder
+        if isinstance(then, ast.Constant) and isinstance(otherwise, ast.Constant):
+            return self._chosen_number(test, then, otherwise)
         places = [builder.append_basic_block(name) for name in ("then", "else")]
         end = builder.append_basic_block("chosen")
         self.branch(test, *places)
@@ -398,6 +400,16 @@ class Expressions:
             builder.branch(end)
         builder.position_at_end(end)
         return NativeValue(kind, self._joined(incoming[0][0].type, incoming))
+
+    def _chosen_number(self, test: ast.expr, then: ast.Constant, otherwise: ast.Constant) -> NativeValue:
+        """One of two numbers, without a branch: what stands before and behind it is one block for `delay_stores`."""
+        condition, first, second = self.truth(test), self.value(then), self.value(otherwise)
+        kind = types.unliteral(first.kind if first.kind == second.kind else unified(first.kind, second.kind))
+        codes = (cast(self.builder, each.code, each.kind, kind) for each in (first, second))
+        chosen = self.builder.select(condition, *codes)
+        if _tests_bits(test):
+            chosen.set_metadata("unpredictable", self.builder.module.add_metadata([]))
+        return NativeValue(kind, chosen)
 
     def _joined(self, kind: ir.Type, incoming: Sequence[tuple[ir.Value, ir.Block]]) -> ir.Value:
         phi = self.builder.phi(kind)

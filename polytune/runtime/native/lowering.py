@@ -22,6 +22,7 @@ from polytune.runtime.native.expressions import Expressions
 from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, llvm_kind
 from polytune.runtime.native.operations import CASTS
 from polytune.runtime.native.source import parsed
+from polytune.runtime.native.store_order import delay_stores
 from polytune.runtime.vector_types import Mask, Vector, storage_of
 
 __all__ = ["lower"]
@@ -58,6 +59,7 @@ def lower(function: ast.FunctionDef, names: Mapping[str, Any], symbol: str, *, s
     # Operations have put variables of their own there.
     entry.position_at_end(entry.block)
     entry.branch(begin)
+    delay_stores(code)
     return module
 
 

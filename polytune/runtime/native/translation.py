@@ -28,7 +28,7 @@ __all__ = ["address_of", "is_at_hand", "is_enabled", "is_translatable"]
 
 _LOGGER = logging.getLogger(__name__)
 
-_FORMAT = "3"
+_FORMAT = "4"
 """Changes with the translation, of the same text."""
 
 

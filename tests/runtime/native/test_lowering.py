@@ -110,6 +110,14 @@ BODIES = {
         a[1] = s[1] * i[3]
         a[7] = 1 / x + n
     """,
+    "stores among loads of the same and other arrays": """
+        for k in range(1, n - 1):
+            a[k] = s[k] + a[k - 1] + x
+            s[k] = 1.0 if i[k] > i[k - 1] else 0.5
+            a[k - 1] = math.sqrt(s[k] + a[k + 1])
+            i[k] = 3 if a[k] > a[k - 1] else i[k + 1]
+            a[k] = s[k - 1]
+    """,
     "negation": """
         a[0] = -a[1]
         a[1] = -a[2]
