@@ -10,6 +10,7 @@ from itertools import chain
 from types import FunctionType
 from typing import Any
 
+from polytune.forking import renew_lock_at_fork
 from polytune.normal_form import normal_text
 from polytune.runtime.outside import OutsideValues
 from polytune.signature import Signature
@@ -37,6 +38,7 @@ class KernelIdentity:
         self._passed: dict[Callable[..., Any], Surroundings] = {}
         self._known: dict[Any, Callable[..., Any]] = {}
         self._lock = threading.Lock()
+        renew_lock_at_fork(self)
 
     @cached_property
     def _text(self) -> str:

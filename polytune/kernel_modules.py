@@ -16,6 +16,7 @@ from polytune.compiler import compiler_stages, written_module
 from polytune.defects import defects_named
 from polytune.environment import devices_are_ruled_out
 from polytune.errors import SourceLocation, UnsupportedSourceError
+from polytune.forking import renew_lock_at_fork
 from polytune.identity import KernelIdentity
 from polytune.module_cache import StretchedExtents, compiler_digest, module_cache, stretched_extents
 from polytune.normal_form import NormalForm, normal_location, original_location
@@ -59,6 +60,7 @@ class KernelModules:
         self._sharded: dict[str, ShardedKernel] = {}
         self._stretched: dict[Signature, StretchedExtents] = {}
         self._lock = threading.RLock()
+        renew_lock_at_fork(self)
 
     def stages(self, signature: Signature | None = None) -> Stages:
         """Return the compiler's stages for argument types, or for those that the source gives.

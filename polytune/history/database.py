@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from polytune.errors import CacheWarning
+from polytune.forking import renew_lock_at_fork
 from polytune.history.file_systems import is_on_network
 from polytune.history.schema import HISTORY, Schema
 
@@ -37,6 +38,7 @@ class Database:
         self.path = path
         self._schema = schema
         self._lock = threading.RLock()
+        renew_lock_at_fork(self)
         self._connection: sqlite3.Connection | None = None
         self._process = 0
         self._file: tuple[int, int] | None = None  # which file the connection has open: device and inode

@@ -33,6 +33,7 @@ import platformdirs
 from polytune.environment import CACHE_DIR, CACHE_LIMIT
 from polytune.errors import CacheWarning
 from polytune.files import replace_private
+from polytune.forking import renew_lock_at_fork
 from polytune.runtime.eviction import evict, mark_used
 from polytune.runtime.trust import UntrustedError, check_folders, make_folders, read_trusted
 
@@ -66,6 +67,7 @@ class ModuleCache:
         self._limit = limit_from_environment() if limit is None else limit
         self._modules: dict[str, ModuleType] = {}
         self._lock = threading.RLock()
+        renew_lock_at_fork(self)
         self._stores = 0
 
     def load(self, key: str) -> ModuleType | None:

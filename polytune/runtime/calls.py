@@ -6,7 +6,7 @@ What compiled and embedded kernels have in common.
 from __future__ import annotations
 
 import time
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from polytune.errors import CompilationError, DeviceError, SpaceError
@@ -17,9 +17,9 @@ from polytune.runtime.prepared_calls import PreparedCall, PreparingKernel
 from polytune.runtime.settled import NOT_MADE
 from polytune.runtime.tunable import Case
 from polytune.runtime.tuning_mode import current_mode
-from polytune.runtime.untuned import FixedChoice, best_known, run_first
+from polytune.runtime.untuned import BorrowedChoice, FixedChoice, best_known, run_first
 from polytune.tracebacks import shorten
-from polytune.tuner import Configuration, OnlineTuner
+from polytune.tuner import Configuration, OnlineTuner, Space
 
 __all__ = ["CallableKernel"]
 
@@ -62,69 +62,141 @@ class CallableKernel(PreparingKernel):
     def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
         """Make a call that goes the long way, in a mode of tuning."""
         started = time.perf_counter()
-        name, generated, invocation, case = self._prepare(arguments, keywords)
-        settled = partial(self._settled[mode].note, structure=case.signature.structure)
-        if mode == "off":
-            space = generated.space_for(invocation)
-            first = generated.first_choices.promising(invocation.parameters)[:1] if space is generated.space else ()
-            configuration, outcome = run_first(generated, space, invocation, first)
-            settled(generated, FixedChoice(configuration), configuration, invocation, case.threads)
-            return outcome.result
+        call = self._prepare(arguments, keywords)
+        case = call.case
+        if mode == "off" or case in self._failed:
+            return self._call_untuned(call, mode)
         tuner = self._tuners.get(case)
         if tuner is None:
-            borrowed = None if self._loaded else self._borrowed.choice(case, lambda: self.tuners)
-            if borrowed is not None and (wanted := borrowed.steady) is not None:
-                configuration, outcome = run_first(generated, generated.space, invocation, [wanted])
-                borrowed.report(configuration, outcome.seconds)
-                settled(generated, borrowed, configuration, invocation, case.threads)
-                return outcome.result
-            tuner = self._tuner(PreparedCall(name, generated, invocation, case))
+            lender: BorrowedChoice | None = None
+            wanted: Configuration | None = None
+            with self._failed.noted(case):
+                lender = None if self._loaded else self._borrowed.choice(case, lambda: self.tuners)
+                wanted = None if lender is None else lender.steady
+                tuner = self._tuner(call) if wanted is None else None
+            if lender is not None and wanted is not None:
+                return self._call_first(call, mode, call.generated.space, [wanted], lambda _: lender)
+            if tuner is None:
+                return self._call_untuned(call, mode)
             started = time.perf_counter()  # what is made once is no cost of a trial
         if mode == "frozen":
-            known = best_known(tuner, case in self._given)
-            configuration, outcome = run_first(generated, tuner.space, invocation, known)
-            choice = FixedChoice(configuration, tuner)
-            settled(generated, choice, configuration, invocation, case.threads)
-            return outcome.result
+            known = [*best_known(tuner, case in self._given)]
+            return self._call_first(call, mode, tuner.space, known, lambda ran: FixedChoice(ran, tuner))
+        return self._call_tuned(call, tuner, started)
+
+    def _call_untuned(self, call: PreparedCall, mode: str) -> Any:
+        """Run a call's first choice, or what was best when its tuner failed."""
+        generated, invocation = call.generated, call.invocation
+        space = generated.space_for(invocation)
+        wanted = self._failed.best(call.case)
+        if not wanted and space is generated.space:
+            with self._failed.noted(call.case):
+                wanted = generated.first_choices.promising(invocation.parameters)[:1]
+        return self._call_first(call, mode, space, wanted, FixedChoice)
+
+    def _call_first(
+        self,
+        call: PreparedCall,
+        mode: str,
+        space: Space,
+        wanted: Sequence[Configuration],
+        choice_of: Callable[[Configuration], FixedChoice | BorrowedChoice],
+    ) -> Any:
+        """Run a call that tries nothing, and return what it returns.
+
+        Args:
+            call: the call.
+            mode: the mode of tuning.
+            space: what there is to choose from.
+            wanted: what to run, the best first.
+            choice_of: of what has run, what says what such calls run, and is told of them.
+        """
+        configuration, outcome = run_first(call.generated, space, call.invocation, wanted)
+        with self._failed.noted(call.case):
+            choice = choice_of(configuration)
+            choice.report(configuration, outcome.seconds)
+            self._note_settled(call, mode, choice, configuration)
+        return outcome.result
+
+    def _note_settled(
+        self,
+        call: PreparedCall,
+        mode: str,
+        choice: OnlineTuner | FixedChoice | BorrowedChoice,
+        configuration: Configuration,
+    ) -> None:
+        """Have calls like one go the short way.
+
+        Args:
+            call: the call.
+            mode: the mode of tuning.
+            choice: what says what such calls run.
+            configuration: what the call has run.
+        """
+        structure = call.case.signature.structure
+        settled = self._settled[mode]
+        settled.note(call.generated, choice, configuration, call.invocation, call.case.threads, structure=structure)
+
+    def _call_tuned(self, call: PreparedCall, tuner: OnlineTuner, started: float) -> Any:
+        """Run a call in the configuration that a tuner chooses, and tell it what that took.
+
+        Args:
+            call: the call.
+            tuner: that of its class.
+            started: since when the call takes time, as ``time.perf_counter`` has it.
+        """
+        name, generated, invocation, case = call
         failure: CompilationError | None = None
+        is_exhausted = False
         while True:
+            configuration: Configuration | None = None
             activity, asks = background.activity, tuner.steady is None
             again = self._again.pop(case, None) if self._again else None
-            try:
-                configuration = again or tuner.choose(generated.is_ready if self.background else None)
-            except SpaceError:
-                raise failure or CompilationError(f"no version of {name} could be compiled before") from None
+            with self._failed.noted(case, tuner):
+                try:
+                    configuration = again or tuner.choose(generated.is_ready if self.background else None)
+                except SpaceError:
+                    is_exhausted = True
+            if is_exhausted:
+                raise failure or CompilationError(f"no version of {name} could be compiled before")
+            if configuration is None:
+                return self._call_untuned(PreparedCall(name, generated, invocation, case), "on")
             try:
                 outcome = generated.run(configuration, invocation)
             except CompilationError as error:
                 # Nothing has been written: another configuration serves the call, unless none is left.
                 if isinstance(error.__cause__, DeviceError):
                     generated.warn(error.__cause__, configuration)
-                if generated.has_lost_devices:
-                    tuner.abandon(configuration)
-                    generated = self._without_lost_devices(case, generated)
-                    tuner = self._tuner(PreparedCall(name, generated, invocation, case))
-                else:
-                    tuner.fail(configuration, str(error))
+                with self._failed.noted(case, tuner):
+                    if generated.has_lost_devices:
+                        tuner.abandon(configuration)
+                        generated = self._without_lost_devices(case, generated)
+                        tuner = self._tuner(PreparedCall(name, generated, invocation, case))
+                    else:
+                        tuner.fail(configuration, str(error))
+                if case in self._failed:
+                    return self._call_untuned(PreparedCall(name, generated, invocation, case), "on")
                 failure = error
                 continue
             except BaseException:
-                tuner.abandon(configuration)
+                with self._failed.noted(case, tuner):
+                    tuner.abandon(configuration)
                 raise
             disturbed = background.disturbs_since(activity)
             beside = time.perf_counter() - started - outcome.seconds - outcome.compile_seconds
-            self._learn(
-                case,
-                tuner,
-                generated,
-                configuration,
-                outcome,
-                overhead=min(max(0.0, beside), _MOST_OVERHEAD) if asks else 0.0,
-                moves=invocation.has_residents,
-                disturbed=disturbed,
-            )
-            if tuner.steady is configuration:
-                settled(generated, tuner, configuration, invocation, case.threads)
+            with self._failed.noted(case, tuner):
+                self._learn(
+                    case,
+                    tuner,
+                    generated,
+                    configuration,
+                    outcome,
+                    overhead=min(max(0.0, beside), _MOST_OVERHEAD) if asks else 0.0,
+                    moves=invocation.has_residents,
+                    disturbed=disturbed,
+                )
+                if tuner.steady is configuration:
+                    self._note_settled(PreparedCall(name, generated, invocation, case), "on", tuner, configuration)
             return outcome.result
 
     def _learn(

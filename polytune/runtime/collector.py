@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from polytune.forking import at_fork
+
 __all__ = ["collector_paused"]
 
 
@@ -21,6 +23,16 @@ class _Pauses:
 
 
 _pauses = _Pauses()
+
+
+def _end_in_child() -> None:
+    """Have the collector on in a forked process, where the threads do not exist that had it at rest."""
+    if _pauses.count and _pauses.was_enabled:
+        gc.enable()
+    _pauses.lock, _pauses.count = threading.Lock(), 0
+
+
+at_fork(after_in_child=_end_in_child)
 
 
 @contextmanager
@@ -39,6 +51,6 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         with _pauses.lock:
-            _pauses.count -= 1
+            _pauses.count = max(0, _pauses.count - 1)  # none are left in a process that was forked meanwhile
             if _pauses.count == 0 and _pauses.was_enabled:
                 gc.enable()

@@ -65,11 +65,17 @@ class CompiledFunctions:
             _LOGGER.info("%s: gave up %s: %s", self._name, name, failure)
             raise CompilationError(f"{name} cannot be compiled: {failure}")
         start = time.perf_counter()
-        entry = entry_of(function, _words(team))
-        if team:
-            compile_team()
-        else:
-            self._serial[name] = caller(entry, _words(team))
+        try:
+            entry = entry_of(function, _words(team))
+            if team:
+                compile_team()
+            else:
+                self._serial[name] = caller(entry, _words(team))
+        except (CompilationError, MemoryError):
+            raise
+        except Exception as error:  # nothing has run yet: another version serves the call
+            _LOGGER.warning("%s: %s cannot be compiled, by a defect of polytune", self._name, name, exc_info=True)
+            raise CompilationError(f"{name} cannot be compiled: {type(error).__name__}: {error}") from error
         self._addresses[name] = entry
         seconds = time.perf_counter() - start
         _LOGGER.info("%s: %s is ready, after %.3f s", self._name, name, seconds)

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from polytune.forking import renew_lock_at_fork
+
 __all__ = ["LocalArrays", "local_array", "local_arrays", "result_array"]
 
 SMALLEST = 2**20
@@ -45,6 +47,7 @@ class LocalArrays:
     def __init__(self, limit: int):
         self._limit = limit
         self._lock = threading.Lock()
+        renew_lock_at_fork(self)
         self._waiting: list[np.ndarray] = []  # the one that waits for the longest time first
 
     def result(self, shape: tuple[int, ...], dtype: Any, *, zeroed: bool = False) -> np.ndarray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import permutations, product
 from types import ModuleType
 from typing import Any
@@ -84,7 +85,8 @@ class Prediction:
         source = next((version for version in module.VERSIONS if not version.team), None)
         self._arithmetic = 0.0
         if source is not None and source.work is not None:
-            self._arithmetic = self._account(source, ()).arithmetic
+            with suppress(Exception):  # nothing can be measured by it then
+                self._arithmetic = self._account(source, ()).arithmetic
 
     def seconds(self, configuration: Mapping[str, Any]) -> float | None:
         """Return how long a configuration is expected to take; None where nothing is known of it."""

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polytune.errors import ArgumentError
+from polytune.forking import renew_lock_at_fork
 from polytune.history.store import HistoryStore, default_store
 from polytune.runtime.argument_binding import ArgumentBinding
 from polytune.runtime.arguments import signature_of
 from polytune.runtime.borrowed import BorrowedChoices
+from polytune.runtime.failed_tuners import FailedTuners
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.outside import OutsideValues
@@ -103,6 +105,7 @@ class PreparingKernel(TunableKernel):
         self._generated: dict[tuple[Signature, int], tuple[str, GeneratedKernel]] = {}
         self._tuners: dict[Case, OnlineTuner] = {}
         self._borrowed = BorrowedChoices()
+        self._failed = FailedTuners(name)
         self._last: dict[Case, Configuration] = {}
         self._again: dict[Case, Configuration] = {}
         self._shared: dict[Case, tuple[Configuration, Outcome]] = {}
@@ -114,6 +117,7 @@ class PreparingKernel(TunableKernel):
         self._seed = seed
         self._search = search
         self._lock = threading.RLock()
+        renew_lock_at_fork(self)
 
     def __reduce__(self) -> str:
         """Kernels are pickled as functions are: by the name that they have in their module."""
@@ -265,6 +269,7 @@ class PreparingKernel(TunableKernel):
             for known in (self._generated, self._tuners, self._last, self._again, self._shared, self._given):
                 known.clear()
             self._borrowed.clear()
+            self._failed.clear()
         for tuner in tuners:
             tuner.save()
 

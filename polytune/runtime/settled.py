@@ -197,10 +197,13 @@ class _SettledCall:
                 self._free.append(run)
             else:
                 self._runs -= 1
-        if background.disturbs_since(activity):
-            found.tuner.report(found.configuration, seconds, disturbed=True)
-        else:
-            found.tuner.report_steady(found.configuration, seconds)
+        try:
+            if background.disturbs_since(activity):
+                found.tuner.report(found.configuration, seconds, disturbed=True)
+            else:
+                found.tuner.report_steady(found.configuration, seconds)
+        except Exception:  # the kernel has run; where calls go the long way, it is told what their tuner fails of
+            self._classes.clear()
         return returned
 
     def _fill(self, run: BoundRun, arguments: tuple[Any, ...]) -> _Class | None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from polytune.errors import MeasurementError, SpaceError
+from polytune.forking import renew_lock_at_fork
 from polytune.tuner.amortisation import calls_until_repaid
 from polytune.tuner.budget import Budget
 from polytune.tuner.choosing import Choosing
@@ -141,6 +142,7 @@ class OnlineTuner(Choosing, Learning):
         super().__init__(space, Budget.of(budget), prospects, search, opening, fewer_threads, title)
         self._clock = clock
         self._lock = threading.Lock()
+        renew_lock_at_fork(self)
         self._hints = tuple(starts)
         self.key: Key | None = None if key is None else Key(*key)
         if store is not None and self.key is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from polytune.forking import at_fork
+from polytune.forking import at_fork, renew_lock_at_fork
 from polytune.records import dataclass
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.historical.experience import note_experience
@@ -19,6 +20,8 @@ from polytune.tuner.memory import Key, Memory, RememberedMeasurement
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.space import Space
+
+_LOGGER = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_WRITES = 5.0
 _REMEMBERED_STARTS = 8
@@ -102,6 +105,7 @@ class Persistence:
         self._code = code
         self._space = Space([])
         self._lock = threading.Lock()
+        renew_lock_at_fork(self)
         self._unsaved: dict[Configuration, int] = {}
 
     def load(
@@ -175,11 +179,24 @@ class Persistence:
             self.write()
 
     def write(self) -> None:
-        """Write as `flush` does, for whoever sees to it that one thread writes at a time."""
+        """Write as `flush` does, for whoever sees to it that one thread writes at a time.
+
+        What cannot be written, by a defect, is told to the logger, and written with what comes next.
+        """
         with self._lock:
             unsaved, self._unsaved = self._unsaved, {}
         if not unsaved:
             return
+        try:
+            self._write(unsaved)
+        except Exception:
+            _LOGGER.warning("what was measured of %s could not be written", self._key, exc_info=True)
+            with self._lock:
+                for configuration, count in unsaved.items():
+                    self._unsaved[configuration] = self._unsaved.get(configuration, 0) + count
+
+    def _write(self, unsaved: Mapping[Configuration, int]) -> None:
+        """Write what is known of configurations, each with how many measurements of it are new."""
         snapshot = self._snapshot(list(unsaved))
         for configuration, seconds in snapshot.measured.items():
             self._store.record(*self._key, configuration, seconds, "ok", count=unsaved[configuration], code=self._code)

@@ -152,7 +152,7 @@ class BackgroundCompiler:
         if not translates():
             try:
                 self._started_process()
-            except WorkerError:
+            except Exception:  # versions are compiled where they are wanted
                 self._is_usable = False
         while True:
             try:

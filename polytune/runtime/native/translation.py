@@ -15,7 +15,7 @@ import llvmlite
 import numba
 
 from polytune.environment import NATIVE, VERIFY
-from polytune.forking import at_fork
+from polytune.forking import at_fork, renew_lock_at_fork
 from polytune.runtime.collector import collector_paused
 from polytune.runtime.native.kept import is_kept, keep, kept
 from polytune.runtime.native.kinds import NotNativeError
@@ -55,6 +55,7 @@ class _Function:
         self._name = f"{plain.__name__[:80]}-{digest}"
         self._lock = threading.RLock()
         """Two threads that want the same code make it once."""
+        renew_lock_at_fork(self)
         self._address: int | None = None
         self._refusal: NotNativeError | None = None
 
