@@ -45,7 +45,13 @@ def assigned_variable(A):
 
 @refused("the shape of A is assigned", "A.shape")
 def shape_of_an_argument(A):
-    A.shape = -1, 1
+    A.shape = 0, 7
+
+
+@mended(shape_of_an_argument, VECTOR, "give the array in the other shape a name", is_error=True)
+def argument_in_another_shape(A):
+    column = A.reshape(len(A), 1)
+    return column * 2.0
 
 
 @refused("the shape of B is assigned", "B.shape = 3, 2")
