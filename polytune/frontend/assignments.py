@@ -30,6 +30,7 @@ from polytune.frontend.numbers import read
 from polytune.frontend.objects import known_object
 from polytune.frontend.operators import combined, operator_symbol
 from polytune.frontend.promotion import Value, kind_of
+from polytune.frontend.shape_assignments import refused_shape
 from polytune.frontend.stored_scalars import keep, reads_memory
 from polytune.frontend.subscripts import read_element
 from polytune.frontend.targets import assign_arrays, assign_number, bind_name, refuse_rebinding
@@ -46,6 +47,9 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
         targets: what is assigned to, in this order; one or more.
         value: the right side.
     """
+    for target in targets:
+        if isinstance(target, ast.Attribute) and target.attr == "shape":
+            raise refused_shape(frame, target, frame.source.segment(target.value))
     side = decided_side(frame, value)
     if side is not None:
         assign_targets(frame, node, targets, side)

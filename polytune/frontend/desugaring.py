@@ -1,9 +1,9 @@
 """Syntax that stands for other syntax, replaced in the tree before anything else looks at it.
 
-Assignments in expressions become statements before the one that they are in; ``match`` becomes branches; a function
-without a name gets one; sums and extrema of generator expressions become loops, and short comprehensions are written
-out (``comprehensions``).  What need not be evaluated, as the second operand of ``and``, stays where it is, and so does
-what stands after something that reads the name that it assigns.
+Assignments in expressions become statements before the one that they are in; ``match`` becomes branches; assignments of
+shapes become calls of ``reshape``; a function without a name gets one; sums and extrema of generator expressions become
+loops, and short comprehensions are written out (``comprehensions``).  What need not be evaluated, as the second operand
+of ``and``, stays where it is, and so does what stands after something that reads the name that it assigns.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import Any, TypeVar
 
 from polytune.frontend import comprehensions
 from polytune.frontend.comprehensions import Meaning, placed
+from polytune.frontend.frame import assigned_names
 from polytune.frontend.jumps import own_jumps
 from polytune.frontend.matching import branches
+from polytune.frontend.shape_assignments import assigned_shapes, reshapes
 from polytune.frontend.source import Source
 
 Changed = TypeVar("Changed", bound=ast.AST)
@@ -53,12 +55,12 @@ def desugared(body: Sequence[ast.stmt], meaning: Meaning, fresh: Callable[[str],
         meaning: what names from outside of the function mean.
         fresh: gives a name that the function does not have, like the one given.
     """
-    return _Desugarer(meaning, fresh).block(body)
+    return _Desugarer(meaning, fresh, assigned_names(body)).block(body)
 
 
 class _Desugarer:
-    def __init__(self, meaning: Meaning, fresh: Callable[[str], str]):
-        self.meaning, self.fresh = meaning, fresh
+    def __init__(self, meaning: Meaning, fresh: Callable[[str], str], local: Collection[str]):
+        self.meaning, self.fresh, self.local = meaning, fresh, local
 
     def block(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
         return [made for statement in body for made in self.statement(statement)]
@@ -71,6 +73,8 @@ class _Desugarer:
                 return [node] if found is None else self.block(found)
             case ast.Assign([ast.Name(name)], ast.Lambda() as function):
                 return self.block([_named(name, function, node)])
+            case ast.Assign(targets) if names := assigned_shapes(targets, self.local):
+                return self.block(reshapes(node, names, self.fresh))
             case ast.If(test, then, otherwise):
                 before, test = self.hoisted(test)
                 made = ast.copy_location(ast.If(test, self.block(then), self.block(otherwise)), node)

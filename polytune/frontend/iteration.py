@@ -15,6 +15,7 @@ import numpy as np
 
 from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.bindings import items_of, meaning_of
 from polytune.frontend.frame import (
@@ -23,11 +24,14 @@ from polytune.frontend.frame import (
     Meaning,
     ObjectBinding,
     SelectionBinding,
+    Unknown,
     ValueBinding,
     ViewBinding,
+    assigned_names,
 )
 from polytune.frontend.jumps import own_jumps
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.outside_calls import is_method
 from polytune.frontend.source import nodes_inside
 
 Made = TypeVar("Made", bound=ast.AST)
@@ -78,13 +82,18 @@ def over_subscripts(frame: Frame, node: ast.For) -> ast.For | None:
         body = [maker.assignment(value, maker.placed(element)), *body]
         shape = [ast.Attribute(array, "shape", ast.Load())]
     names = target.elts if isinstance(target, ast.Tuple) else []
-    extents = _extents(frame, shape, len(names))
-    if not extents or not all(isinstance(name, ast.Name) for name in names) or own_jumps(node.body):
+    extents = _extents(frame, shape)
+    if extents and isinstance(target, ast.Name) and not _is_given(target.id, body):
+        names = [maker.name(frame.fresh(f"{target.id}_{axis}"), ast.Store()) for axis in range(len(extents))]
+        written = _Written(target.id, [_read(name) for name in names])
+        body = [written.visit(copy.deepcopy(statement)) for statement in body]
+    is_named = all(isinstance(name, ast.Name) for name in names)
+    if not extents or len(extents) != len(names) or not is_named or own_jumps(node.body):
         raise frame.source.refusal(
             node.iter,
             f"a loop over {frame.source.segment(node.iter)}",
-            "it is compiled as loops over the dimensions, each of which needs a name",
-            "write for i, j in np.ndindex(A.shape), with a name for each dimension, and without break and continue; "
+            "it is compiled as loops over the dimensions, of which there must be as many as names",
+            "write for i, j in np.ndindex(A.shape), with a name for each dimension, and without break and return; "
             "or write the loops",
         )
     for name, extent in zip(reversed(names), reversed(extents), strict=True):
@@ -103,8 +112,32 @@ def _read(target: ast.expr) -> ast.expr:
     return read
 
 
-def _extents(frame: Frame, shape: Sequence[ast.expr], count: int) -> list[ast.expr] | None:
-    """The extents of a shape; None where there are not as many as there should be."""
+def _is_given(name: str, body: Sequence[ast.stmt]) -> bool:
+    """Return whether statements give a name a meaning, or a function in them has an argument of that name."""
+    arguments = (node for statement in body for node in ast.walk(statement) if isinstance(node, ast.arg))
+    return name in assigned_names(body) or any(argument.arg == name for argument in arguments)
+
+
+class _Written(ast.NodeTransformer):
+    """Replaces a name, where it is read, by a tuple, and items of it by those of the tuple."""
+
+    def __init__(self, name: str, items: Sequence[ast.expr]):
+        self.name, self.items = name, items
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id != self.name:
+            return node
+        return _placed(ast.Tuple([copy.deepcopy(item) for item in self.items], ast.Load()), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        match node:
+            case ast.Subscript(ast.Name(self.name), ast.Constant(int(place))) if place < len(self.items):
+                return _placed(copy.deepcopy(self.items[place]), node)
+        return self.generic_visit(node)
+
+
+def _extents(frame: Frame, shape: Sequence[ast.expr]) -> list[ast.expr] | None:
+    """The extents of a shape; None where they are not seen in the source."""
     match shape:
         case [ast.Tuple(elements)]:
             found = elements
@@ -121,9 +154,7 @@ def _extents(frame: Frame, shape: Sequence[ast.expr], count: int) -> list[ast.ex
             found = [ast.Subscript(whole, ast.Constant(axis), ast.Load()) for axis in range(ndim)]
         case _:
             found = list(shape)
-    if len(found) != count or any(isinstance(each, ast.Starred | ast.Attribute) for each in found):
-        return None
-    return found
+    return None if any(isinstance(each, ast.Starred | ast.Attribute) for each in found) else found
 
 
 def in_steps(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For]:
@@ -335,7 +366,8 @@ class _Maker:
         return self.call("len", source)
 
     def named(self, source: ast.expr) -> ast.expr:
-        """The name of the array that a loop goes over, which gets one before the loop if it has none; a range itself.
+        """The name of the array that a loop goes over, which gets one before the loop if it has none, or one that means
+        another array after an iteration; a range itself.
 
         Raises:
             UnsupportedSourceError: it is no array.
@@ -352,23 +384,32 @@ class _Maker:
                 return self.name(name)
             if not isinstance(meaning, ArrayBinding | ViewBinding) and not _holds_constants(meaning):
                 raise self.not_counted(source)
-            return source
+            if source.id not in assigned_names(self.node.body) or _holds_constants(meaning):
+                return source
         if isinstance(source, ast.Tuple | ast.List):
             meaning = meaning_of(self.frame, source)
             if _holds_constants(meaning):
                 name = self.frame.fresh("elements")
                 self.frame.bindings[name] = meaning
                 return self.name(name)
-        if not isinstance(source, ast.Attribute | ast.Subscript) and not self.is_of_numpy(source):
+        if not isinstance(source, ast.Attribute | ast.Subscript | ast.Name) and not self.is_array(source):
+            for node in ast.walk(source):
+                if isinstance(node, ast.Name) and isinstance(self.frame.bindings.get(node.id), Unknown):
+                    lookup(self.frame, node)  # which says that it is unknown
             raise self.not_counted(source)
         name = self.frame.fresh("elements")
         self.before.append(self.assignment(self.name(name, ast.Store()), source))
         return self.name(name)
 
-    def is_of_numpy(self, source: ast.expr) -> bool:
-        """Return whether an expression is a call of a function of NumPy's."""
-        function = outside_object(self.frame, source.func) if isinstance(source, ast.Call) else None
-        return (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy"
+    def is_array(self, source: ast.expr) -> bool:
+        """Return whether an expression is one of arrays: operators on them, or a call of NumPy's or of a method."""
+        if not isinstance(source, ast.Call):
+            return not isinstance(source, ast.List | ast.ListComp) and mentions_arrays(self.frame, source)
+        if is_method(self.frame, source.func):
+            return mentions_arrays(self.frame, source.func)
+        function = outside_object(self.frame, source.func)
+        of_numpy = (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy"
+        return of_numpy or (function is builtins.abs and mentions_arrays(self.frame, source))
 
     def element(self, source: ast.expr, place: ast.expr) -> ast.expr:
         """The element at a position."""

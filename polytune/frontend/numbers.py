@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from typing import Any
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.operators import ambiguous
 from polytune.frontend.array_expressions.values import ArrayValue
+from polytune.frontend.expression import (
+    Binary,
+    Compare,
+    Constant,
+    Expression,
+    Extent,
+    Logical,
+    ParameterValue,
+    map_children,
+)
 from polytune.frontend.frame import Frame
 from polytune.frontend.objects import known_object
 from polytune.frontend.promotion import Value
@@ -51,7 +62,45 @@ def condition(frame: Frame, node: ast.expr) -> Value:
         if value.shape:
             raise ambiguous(frame, node)
         value = value.at(())
-    return promotion.truth(value)
+    outcome = promotion.truth(value)
+    return replace(outcome, expression=_with_extents_compared(frame, outcome.expression))
+
+
+_HAS_NO_ELEMENT = {
+    **{("==", 0): True, ("<=", 0): True, ("<", 1): True},
+    **{("!=", 0): False, (">", 0): False, (">=", 1): False},
+}
+"""Whether a comparison of how many elements there are with a number says that there is none, or that there are some."""
+
+
+def _with_extents_compared(frame: Frame, node: Any) -> Any:
+    """A condition in which ``A.size == 0`` and its like are conditions on the extents, which are affine: there is no
+    element where one of them is 0."""
+    if isinstance(node, Compare) and isinstance(node.right, Constant):
+        extents = _extents_multiplied(frame, node.left)
+        outcome = _HAS_NO_ELEMENT.get((node.operator, node.right.value))
+        if extents and len(extents) > 1 and outcome is not None:
+            zero = Constant(0, "int64")
+            tests = tuple(Compare("==" if outcome else ">", extent, zero) for extent in extents)
+            return Logical("or" if outcome else "and", tests)
+    return map_children(node, lambda child: _with_extents_compared(frame, child))
+
+
+def _extents_multiplied(frame: Frame, expression: Expression) -> list[Expression] | None:
+    """The extents of arguments that a product is made of; None where anything else is in it."""
+    match expression:
+        case ParameterValue(name):
+            parameter = frame.kernel.parameters.get(name)
+            if parameter is None:
+                return None
+            source = parameter.source
+            return [expression] if isinstance(source, Extent) else _extents_multiplied(frame, source)
+        case Binary("*", left, right):
+            sides = _extents_multiplied(frame, left), _extents_multiplied(frame, right)
+            return None if sides[0] is None or sides[1] is None else [*sides[0], *sides[1]]
+        case Constant(value) if value > 0:
+            return []
+    return None
 
 
 def _conjunction_of_conditions(frame: Frame, node: ast.BoolOp) -> Value:

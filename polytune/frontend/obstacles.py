@@ -175,7 +175,11 @@ def _read_loop(frame: Frame, statement: ast.For, lower: LowerOne) -> None:
     called = kernel.fresh("range")
     frame.bindings[called] = ObjectBinding(range)
     counter: ast.expr = target
-    if not isinstance(target, ast.Name):
+    subscripted = [node.value for node in nodes_inside(statement.body) if isinstance(node, ast.Subscript)]
+    is_number = isinstance(target, ast.Name) and not any(
+        isinstance(node, ast.Name) and node.id == target.id for node in subscripted
+    )
+    if not is_number:
         counter = ast.Name(kernel.fresh("position"), ast.Store())
         _make_unknown(frame, target)
     bounds: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]

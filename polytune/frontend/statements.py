@@ -27,6 +27,7 @@ from polytune.frontend.program import Perform
 from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import refuse_statement
 from polytune.frontend.returns import lower_return
+from polytune.frontend.shape_assignments import require_own_shape
 from polytune.frontend.slice_objects import bind_slice, with_slices_written
 from polytune.frontend.source import NestedFunction, inlinable, nodes_inside
 from polytune.frontend.stored_scalars import store_scalar
@@ -56,6 +57,7 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
             first, second = (ast.copy_location(ast.Assign(targets, side), node) for side in (then, otherwise))
             control.lower_if(frame, ast.copy_location(ast.If(test, [first], [second]), node), lower_block)
         case ast.Assign(targets, value):
+            require_own_shape(frame, node)
             assign_targets(frame, node, targets, value)
         case ast.AnnAssign(target, _, value):
             if value is not None:

@@ -265,3 +265,67 @@ def weighted_by_constants(A):
     for i, (w, row) in enumerate(zip(WEIGHTS, A)):
         total -= w * row * i
     return total
+
+
+# ---- loops over expressions
+
+
+@accepted(lambda: (matrix(3, 4), vector(5)), lambda: (matrix(1, 1), vector(1)), lambda: (np.zeros((0, 2)), np.zeros(0)))
+def loops_over_expressions(A, x):
+    total = 0.0
+    for v in x * 2.0 + 1.0:
+        total = total * 0.5 + v
+    for i, v in enumerate(A.ravel()):
+        total += i * v
+    for v, w in zip(abs(x - 0.5), -x[::-1]):
+        total -= v * w
+    for row in A.copy():
+        total += row[0]
+    return total
+
+
+@accepted(lambda: (vector(5),), lambda: (vector(1),), lambda: (np.zeros(0),))
+def loops_over_what_is_replaced(x):
+    y, total = x * 1.5, 0.0
+    for v in y:
+        total = total * 0.5 + v
+        y = y * 2.0
+    for v in x:
+        total += v
+        x = x + 1.0
+    return total, x, y
+
+
+@accepted(lambda: (matrix(3, 4),), lambda: (np.asfortranarray(matrix(2, 2)),))
+def loops_over_copies_of_what_changes(A):
+    total = 0.0
+    for v in A.flatten():
+        total += v
+        A[-1, -1] = 9.0
+    return total
+
+
+@accepted(lambda: (matrix(3, 4), 3), lambda: (np.zeros((0, 2)), 0))
+def places_as_tuples(A, n: int):
+    B, c, total = np.zeros(A.shape), np.zeros((n, 2, 3)), 0.0
+    for place in np.ndindex(A.shape):
+        B[place] = A[place] + place[0] - 2 * place[1]
+    for place, x in np.ndenumerate(A):
+        i, j = place
+        total += x * (i + 3 * j)
+        if x > 0.5:
+            B[place] += 1.0
+    for p in np.ndindex(n, 2, 3):
+        if p[1] > p[2]:
+            continue
+        c[p] = p[0] + 10 * p[1] + 100 * p[2]
+    return B, c, total
+
+
+@accepted(lambda: (matrix(3, 4),), lambda: (np.zeros((0, 4)),), lambda: (np.zeros((3, 0)),))
+def nothing_of_no_elements(A):
+    if A.size == 0:
+        return 0.0, -1
+    if A.size > 0 and not A.size >= 1:
+        return 1.0, 1
+    return A.max(axis=0)[0] - A[:, 0].min(), A[-1].argmax()

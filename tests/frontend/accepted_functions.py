@@ -92,6 +92,19 @@ def extents_that_follow(A):
     return np.shape(A)[1], A.reshape(A.shape[0], 3, -1), A.reshape((-1, 8)) + 1.0, A.reshape(2, -1, A.shape[1])
 
 
+@accepted(lambda: (matrix(4, 5), 3), lambda: (matrix(1, 2), 1))
+def assigned_shapes(A, n: int):
+    x = A.copy()
+    x.shape = x.shape[::-1]
+    i, j = np.mgrid[0 : 2**n, 0:n]
+    i.shape = j.shape = n * 2**n
+    y, z = np.zeros(6), np.ones(6)
+    y.shape = z.shape = 2, 3
+    y += z
+    z[1] = 4.0
+    return x, i * j, y, z
+
+
 # ---- functions that write arrays and are used for their value
 
 

@@ -202,7 +202,7 @@ def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = 
     others = (binding for other, binding in frame.bindings.items() if other != name)
     is_seen = frame.kernel.arrays[array].role is not ArrayRole.LOCAL or not frame.kernel.owners.get(array)
     is_shared = is_seen or any(_array_of(binding) == array for binding in others)
-    if is_shared and not _stays_equal(frame, node, {name, *_names_of(frame, array)}):
+    if is_shared and not _stays_equal(frame, node, {name, *names_of(frame, array)}):
         raise frame.source.refusal(
             node,
             "an array in another shape gets a name",
@@ -245,7 +245,7 @@ def _is_own(frame: Frame, node: ast.stmt, name: str, current: ArrayValue, operan
     kernel, region = frame.kernel, current.region
     if region is None or kernel.arrays[region.array].role is not ArrayRole.LOCAL:
         return False
-    if kernel.owners.get(region.array) != (id(frame.names), name) or _names_of(frame, region.array) - {name}:
+    if kernel.owners.get(region.array) != (id(frame.names), name) or names_of(frame, region.array) - {name}:
         return False
     if len(current.shape) != len(operand.shape) or current.dtype != operand.dtype:
         return False
@@ -291,7 +291,7 @@ def _may_be_copied(frame: Frame, node: ast.stmt, name: str, operand: ArrayValue 
     have too."""
     if not isinstance(operand, ArrayValue) or operand.region is None or operand.is_new:
         return True
-    others = _names_of(frame, operand.region.array)
+    others = names_of(frame, operand.region.array)
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):  # as A, B = B, A
         if len({ast.dump(each) for each in node.value.elts}) < len(node.value.elts):
             return False
@@ -331,7 +331,7 @@ def make_own(frame: Frame, node: ast.stmt, body: Sequence[ast.stmt], names: Coll
         if array is None or name not in names:
             continue
         assert isinstance(binding, ArrayBinding | ViewBinding)
-        others = _names_of(frame, array)
+        others = names_of(frame, array)
         if frame.kernel.arrays[array].role is ArrayRole.LOCAL and others == {name}:
             frame.kernel.owners[array] = (id(frame.names), name)
             continue
@@ -387,7 +387,7 @@ def make_common(
 def _is_new(frame: Frame, name: str, array: str) -> bool:
     """Return whether an array was made for a name, and nothing else has it."""
     is_local = frame.kernel.arrays[array].role is ArrayRole.LOCAL
-    return is_local and frame.kernel.owners.get(array) == (id(frame.names), name) and _names_of(frame, array) == {name}
+    return is_local and frame.kernel.owners.get(array) == (id(frame.names), name) and names_of(frame, array) == {name}
 
 
 def _assigned(body: Sequence[ast.stmt]) -> dict[str, None]:
@@ -406,7 +406,7 @@ def _names_in(target: ast.expr) -> list[str]:
     return []
 
 
-def _names_of(frame: Frame, array: str) -> set[str]:
+def names_of(frame: Frame, array: str) -> set[str]:
     """The names of an array, of parts of it, and of tuples with it."""
     return {name for name, binding in frame.bindings.items() if array in _arrays_of(binding)}
 

@@ -49,13 +49,15 @@ def reshaped_in_place(frame: Frame, node: ast.stmt, value: ArrayValue) -> bool:
 
 
 def _is_used_after(frame: Frame, node: ast.stmt, array: str) -> bool:
-    """Return whether a statement at the top of the function, after one, does anything with an array but return it."""
+    """Return whether a statement at the top of the function, after one, does anything with an array but return it, or
+    a loop does that begins with the one."""
     statement = enclosing_statement(frame.source.tree, node)
     body = frame.source.tree.body
     if statement not in body:
         return True
     names = {name for name, binding in frame.bindings.items() if _may_be(binding, array)}
-    for following in body[body.index(statement) + 1 :]:
+    looped = statement.body + statement.orelse if isinstance(statement, ast.For) else []
+    for following in (*looped, *body[body.index(statement) + 1 :]):
         if isinstance(following, ast.Return) and isinstance(following.value, ast.Name):
             continue
         if any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(following)):

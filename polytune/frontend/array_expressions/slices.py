@@ -34,7 +34,7 @@ from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Expression, Logical
 from polytune.frontend.frame import Frame
-from polytune.frontend.parameters import with_products
+from polytune.frontend.parameters import derive, with_products
 from polytune.frontend.promotion import Value, binary, cast, compare, constant, logical, select
 from polytune.frontend.refusals import counted
 from polytune.frontend.subscript_ranges import is_never_negative
@@ -126,6 +126,9 @@ def affine_number(frame: Frame, node: ast.expr, what: str, number: Number) -> Ex
     try:
         frame.kernel.affine.function(value.expression)
     except NotAffineError as error:
+        derived = derive(frame, frame.kernel.fresh("size"), value)
+        if derived is not None:
+            return derived.expression
         raise frame.source.refusal(
             node,
             f"{what} {frame.source.segment(node)} is not affine",

@@ -27,13 +27,18 @@ def integer_bound(A, x: int):
 @refused("a loop over np.ndindex(A.shape)", "np.ndindex(A.shape)")
 def subscripts_as_one(A):
     for place in np.ndindex(A.shape):
+        if A[place] > 0.75:
+            break
         A[place] += 1.0
 
 
-@mended(subscripts_as_one, lambda: (matrix(),), "with a name for each dimension", is_error=True)
+@mended(subscripts_as_one, lambda: (matrix(),), "or write the loops")
 def subscripts_with_names(A):
-    for i, j in np.ndindex(A.shape):
-        A[i, j] += 1.0
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            if A[i, j] > 0.75:
+                return
+            A[i, j] += 1.0
 
 
 @refused("the step 0 of a loop", "0")
@@ -120,3 +125,21 @@ def loop_over_a_number(A, n: int):
 def loop_over_its_range(A, n):
     for x in range(n):
         A[0] += x
+
+
+@refused("an array in another shape gets a name", "A.ravel()")
+def elements_of_what_changes(A):
+    total = 0.0
+    for x in A.ravel():
+        total += x
+        A[-1, -1] = 100.0
+    return total
+
+
+@mended(elements_of_what_changes, lambda: (matrix(),), "to change the array, assign to it in its own shape")
+def elements_by_subscripts(A):
+    total = 0.0
+    for i, j in np.ndindex(A.shape):
+        total += A[i, j]
+        A[-1, -1] = 100.0
+    return total

@@ -43,6 +43,32 @@ def assigned_variable(A):
     tau = A[0]
 
 
+@refused("the shape of A is assigned", "A.shape")
+def shape_of_an_argument(A):
+    A.shape = 0, 7
+
+
+@mended(shape_of_an_argument, VECTOR, "give the array in the other shape a name", is_error=True)
+def argument_in_another_shape(A):
+    column = A.reshape(len(A), 1)
+    return column * 2.0
+
+
+@refused("the shape of B is assigned", "B.shape = 3, 2")
+def shape_of_what_has_two_names():
+    B = np.ones(6)
+    C = B
+    B.shape = 3, 2
+    return C
+
+
+@mended(shape_of_what_has_two_names, lambda: (), "give the array in the other shape a name")
+def another_shape_has_a_name():
+    B = np.ones(6)
+    C = B.reshape(3, 2)
+    return C
+
+
 @refused("a list, tuple, set or dictionary", "{}")
 def dictionary(A):
     x = {}
