@@ -66,37 +66,3 @@ def test_the_search_goes_where_times_are_expected_to_be_short():
         # Packed versions are tried to find out about them, and left alone then.
         packed = [row for row in search.costs if SPACE.configuration(row)["version"] == "packed"]
         assert len(packed) <= 3
-
-
-def test_the_search_finds_a_version_that_is_expected_to_take_longer_than_it_does():
-    """Ninety rows of versions that are rightly expected to be slower come first where only the mean of what was
-    learned counts: no row of theirs says anything about the tiled ones."""
-
-    def expected(configuration):
-        penalty = 1.5 if configuration["version"] == "tiled" else 1.0
-        return {EXPECTED.format("tiles"): penalty * (50.0 + 0.2 * configuration["tile"]), EXPECTED.format("loops"): 0.0}
-
-    def measured(row):
-        configuration = SPACE.configuration(row)
-        return 50.0 + 0.2 * configuration["tile"] - (20.0 if configuration["version"] == "tiled" else 0.0)
-
-    model = RecordedCounters(CONFIGURATIONS, [expected(configuration) for configuration in CONFIGURATIONS])
-    steps = []
-    for seed in range(10):
-        search = make_search("profile", SPACE, np.random.default_rng(seed), model=model)
-        while search.best is None or search.best[1] > 1.1 * 30.2:
-            row = search.ask()
-            search.tell(row, measured(row))
-        steps.append(len(search.costs))
-    assert np.mean(steps) < 25
-
-
-def test_draws_scatter_about_the_mean_and_less_once_a_value_has_been_measured():
-    times = ExpectedTimes(SPACE, ROWS, TIMES)
-    rng = np.random.default_rng(0)
-    measured = {row: seconds(row) for row in range(0, 40, 3)}  # plain versions only
-    draws = np.array([times.logarithms(measured, rng) for _ in range(400)])
-    assert draws.mean(axis=0) == pytest.approx(times.logarithms(measured), abs=0.06)
-    plain, tiled = draws[:, 0].std(), draws[:, 40].std()
-    assert plain < 0.15 < 0.2 < tiled
-    assert (times.logarithms({}, rng) == times.logarithms({})).all()

@@ -40,8 +40,8 @@ class ProfileBased(FiniteSearcher):
     called before the next `ask`; where it is not, the model's prediction stands in for the profile.
 
     Counters of polytune's own kernels say how long each kind of work is expected to take, before anything has run.
-    These can be added up: then what is timed next is the fastest by a draw from a model that learns from each time how
-    wrong it is about the values of the parameters (`ExpectedTimes`), and no profiles are needed.
+    These can be added up: then what is timed next is what is expected to be the fastest, by a model that learns from
+    each time how wrong it is about the values of the parameters (`ExpectedTimes`), and no profiles are needed.
 
     Args:
         model: the counters of the configurations, or the file that `save_model` has written one to; required, but for
@@ -155,7 +155,7 @@ class ProfileBased(FiniteSearcher):
             predicted = self._model.predict(self.space, self._candidates, self._given)
             columns = [self._model.names.index(name) for name in self._names_of_times]
             self._times = ExpectedTimes(self.space, self._candidates, predicted[:, columns])
-        expected = self._times.logarithms(self._costs, self._rng)
+        expected = self._times.logarithms(self._costs)
         told = np.isin(self._candidates, np.fromiter(self._costs, np.int64, len(self._costs)))
         if told.all():
             return None
