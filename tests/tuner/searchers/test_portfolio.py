@@ -246,6 +246,31 @@ def test_hedges_begin_early_where_costs_are_spread_widely():
         assert (state["is_wide"], state["hedges"] > 5) == (is_wide, is_wide)
 
 
+@pytest.mark.parametrize(("budget", "first"), [(None, 32), (120, 32), (40, 24)])
+def test_designed_experiments_come_first_where_costs_are_spread_very_widely(monkeypatch, budget, first):
+    """The first sample has eight rows; then all turns are theirs up to 24 or 60 % of the budget, then every other."""
+    pytest.importorskip("statsmodels")
+    turns = []
+    monkeypatch.setattr(Portfolio, "_designed", lambda self: turns.append(len(self.costs)))
+    for deviation, expected in ((1.2, [*range(8, first), *range(first + 1, 40, 2)]), (0.1, [])):
+        turns.clear()
+        costs = np.exp(np.random.default_rng(1).normal(0, deviation, len(KERNEL)))
+        search = Portfolio(KERNEL, np.random.default_rng(0), budget=budget)
+        for _ in range(40):
+            row = search.ask()
+            search.tell(row, float(costs[row]))
+        assert turns == expected
+
+
+def test_no_designed_experiments_come_first_where_none_are_wanted(monkeypatch):
+    monkeypatch.setattr(Portfolio, "_designed", lambda self: pytest.fail("a designed experiment"))
+    costs = np.exp(np.random.default_rng(1).normal(0, 1.2, len(KERNEL)))
+    search = Portfolio(KERNEL, np.random.default_rng(0), budget=60, designs=False)
+    for _ in range(60):
+        row = search.ask()
+        search.tell(row, float(costs[row]))
+
+
 @pytest.mark.parametrize("with_statsmodels", [True, False])
 def test_a_state_with_a_designed_experiment_continues_exactly(monkeypatch, with_statsmodels):
     if with_statsmodels:

@@ -25,6 +25,10 @@ _WIDE = math.log(1.8)  # the deviation of the logarithms of costs from which on 
 _WIDE_SAMPLE = 20  # evaluations before the first hedge there
 _WIDE_PATIENCE = 4
 _DESIGN_PATIENCE = 24
+_VERY_WIDE = math.log(2.1)  # the deviation from which on designed experiments come first
+_DESIGNED = 24  # evaluations after the first sample that are theirs alone, and of small budgets at most
+_DESIGNED_SHARE = 0.6
+_LAST_DESIGNED = 60  # evaluations from which on the other hedges take their place
 
 
 class Portfolio(FiniteSearcher):
@@ -41,6 +45,10 @@ class Portfolio(FiniteSearcher):
     surface is easily sure of a valley that is not the best one.  There, after a few evaluations without an improvement
     every other one is what has been tried the least around the best row (`least_tried`), in one parameter or in two,
     and after some more by turns a designed experiment (`DLMT`, where statsmodels is installed).
+
+    Where they are spread very widely, by 2.1, such an experiment comes first, and then has every other turn of the
+    first sixty in place of these hedges: the main effects are large there, and its designs measure them all over the
+    space, where a model goes on varying in the first good valley what hardly matters.
 
     Args:
         initial: the rows of the first sample, of small budgets a fifth of them.
@@ -68,6 +76,7 @@ class Portfolio(FiniteSearcher):
         self._climber = GreedyWithRestart(space, rng)
         self._designer: DLMT | None = None
         self._is_wide: bool | None = None  # None: the first sample is not complete
+        self._is_very_wide = False
         self._hedges = 0
         self._proposed: int | None = None
         self._turns_since_improvement = 0
@@ -87,8 +96,13 @@ class Portfolio(FiniteSearcher):
             return wanted if wanted is not None else self._fresh_row()
         if self._is_wide is None:
             sample = [math.log(cost) for cost in self.costs.values() if 0 < cost < math.inf]
-            self._is_wide = len(sample) > 1 and float(np.std(sample)) > _WIDE
-        hedge = self._early_hedge() if self._is_wide else None
+            spread = float(np.std(sample)) if len(sample) > 1 else 0.0
+            self._is_wide, self._is_very_wide = spread > _WIDE, spread > _VERY_WIDE
+        is_early = self._is_very_wide and len(self.costs) < _LAST_DESIGNED
+        if is_early and self._designs and importlib.util.find_spec("statsmodels"):
+            hedge = self._designed() if self._is_design_due() else None
+        else:
+            hedge = self._early_hedge() if self._is_wide else None
         if hedge is not None:
             return hedge
         late = self._turns_since_improvement - self._patience
@@ -100,6 +114,13 @@ class Portfolio(FiniteSearcher):
         else:
             wanted = self._surrogate.propose(self.costs, _CURIOSITY if is_hedge else 1.0)
         return wanted if wanted is not None else self._fresh_row()
+
+    def _is_design_due(self) -> bool:
+        """Whether a designed experiment has its turn: at first it has all, then every other one."""
+        first = self._initial + _DESIGNED
+        if self.budget is not None:
+            first = min(first, math.ceil(_DESIGNED_SHARE * self.budget))
+        return len(self.costs) < first or len(self.costs) % 2 == 1
 
     def _early_hedge(self) -> int | None:
         """A hedge for costs that are spread widely; None where the model is to go on."""
@@ -142,6 +163,7 @@ class Portfolio(FiniteSearcher):
             "climber": self._climber.state(),
             "designer": None if self._designer is None else self._designer.state(),
             "is_wide": self._is_wide,
+            "is_very_wide": self._is_very_wide,
             "hedges": self._hedges,
         }
 
@@ -152,6 +174,7 @@ class Portfolio(FiniteSearcher):
         self._surrogate.restore(state["surrogate"])
         self._climber.restore(state["climber"])
         self._is_wide, self._hedges = state["is_wide"], state["hedges"]
+        self._is_very_wide = state.get("is_very_wide", False)  # states of 0.1 and earlier lack it
         self._designer = None
         if state["designer"] is not None:
             self._designer = DLMT(self.space, self._rng, budget=self.budget)
