@@ -45,7 +45,7 @@ OPERATIONS = 20_000
 
 
 def _place(frame: Frame) -> tuple[Any, ...]:
-    """What ``known`` follows from: where the frame is, and how much the walk has found by now."""
+    """Return what ``known`` follows from: where the frame is, and how much the walk has found by now."""
     kernel = frame.kernel
     return (frame.holds, sum(each.nonnegative for each in kernel.parameters.values()), len(kernel.size_conditions))
 
