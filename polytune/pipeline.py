@@ -82,7 +82,7 @@ from polytune.versions import (
     programs_after,
 )
 
-SECONDS = 7.0
+SECONDS = 6.0
 """The processor time that all versions of a kernel have together: what is not made by then is left out.  Schedules may
 use half of it, plans three quarters, so that there is time to generate what was found.  A first call takes up to two
 seconds more, for the phase that was at work when the time ended, and for Numba."""

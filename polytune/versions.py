@@ -165,12 +165,11 @@ def make_programs(plans: Sequence[Plan], target: Target, transforms: Transforms)
     found: list[_Version] = []
     given_up: list[str] = []
     arrays = all_arrays(plans)
-    trees: Trees = {}
+    # The same memory, and so the same names, in all of them.
+    scops = [replace(plan.dependences.scop, arrays=arrays) for plan in plans]
+    programs = _attempted(plans, scops)
     taken = {transforms.version_of(plan.recipe).name: plan for plan in plans}
-    for plan in plans:
-        # The same memory, and so the same names, in all of them.
-        scop = replace(plan.dependences.scop, arrays=arrays)
-        program = attempt_program(plan, scop, trees)
+    for plan, scop, program in zip(plans, scops, programs, strict=True):
         if program is None:
             given_up.append(transforms.version_of(plan.recipe).name)
             continue
@@ -183,6 +182,24 @@ def make_programs(plans: Sequence[Plan], target: Target, transforms: Transforms)
         if transform.is_for_first:
             _add_to_first(ranked, transform, target)
     return Attempted(tuple(version.program for version in ranked), tuple(given_up))
+
+
+def _attempted(plans: Sequence[Plan], scops: Sequence[Scop]) -> list[Program | None]:
+    """The loop IR of each plan, see ``attempt_program``.
+
+    Those of the source order are made first.  Theirs are the simplest loops, and the serial one is there in any case: a
+    more promising plan, over which isl takes all the time that is left, does not leave a kernel without the loops of
+    its source shared out.
+
+    Args:
+        plans: the most promising first.
+        scops: the kernel of each.
+    """
+    trees: Trees = {}
+    source = next((plan.recipe.order for plan in plans if not plan.team), None)
+    turns = sorted(range(len(plans)), key=lambda place: plans[place].recipe.order != source)
+    made = {place: attempt_program(plans[place], scops[place], trees) for place in turns}
+    return [made[place] for place in range(len(plans))]
 
 
 @dataclass(frozen=True)

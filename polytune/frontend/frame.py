@@ -232,6 +232,7 @@ class KernelWalk:
         cut_off: of slices with bounds that depend on data, by their first subscripts, their steps and the bounds of the
             loops over them, the extents that all their subscripts are within.
         known: what has been found to hold at places of the program.
+        proven: whether conditions are proven to hold there.
         kept: the arrays that one statement writes whole, before anything reads them.
         written_back: where copies in other shapes are made, the arrays that get their elements when the kernel ends,
             and the copies.
@@ -273,6 +274,7 @@ class KernelWalk:
     bounds: set[str] = field(default_factory=set)
     cut_off: dict[tuple[Expression, int | Expression, Expression], Expression] = field(default_factory=dict)
     known: dict[Any, isl.Set] = field(default_factory=dict)
+    proven: dict[Any, bool] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     written_back: list[tuple[ast.AST, ArrayValue, ArrayValue]] = field(default_factory=list)
     counts: set[str] = field(default_factory=set)

@@ -91,6 +91,25 @@ def test_without_processor_time_the_source_order_remains(name: str, monkeypatch:
     check_all_versions(fresh, runs=1)
 
 
+def test_plans_that_take_all_the_time_leave_the_loops_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is promising comes first among versions, but is not made first: over it isl may use up all the time."""
+    small = SMALL["stencil"]
+    plans = Stages(small.stages.function, small.stages.signature).plans
+    orders = [plan.recipe.order.name for plan in plans]
+    assert orders[0] != "source" and orders.count("source") >= 2, "the most promising plan is of another order"
+    attempt, is_over = versions.attempt_program, False
+
+    def attempted(plan, scop, trees=None):
+        nonlocal is_over
+        is_over |= plan.recipe.order.name != "source"
+        return None if is_over and plan.team else attempt(plan, scop, trees)
+
+    monkeypatch.setattr(versions, "attempt_program", attempted)
+    made = Stages(small.stages.function, small.stages.signature)
+    assert [program.name for program in made.programs] == ["parallel", "source"]
+    assert all(any(line.startswith(f"{name}: ") for line in made.given_up) for name in set(orders) - {"source"})
+
+
 def test_no_order_is_looked_for_when_the_time_is_used_up() -> None:
     """Dependences without reductions have no budget, as something must be had."""
     dependences_of_reductions = SMALL["reductions"].stages.dependences

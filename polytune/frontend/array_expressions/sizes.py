@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any
 
 import islpy as isl
 
@@ -43,17 +44,23 @@ OPERATIONS = 20_000
 """isl's budget for one question, in its own basic operations."""
 
 
+def _place(frame: Frame) -> tuple[Any, ...]:
+    """Return what ``known`` follows from: where the frame is, and how much the walk has found by now."""
+    kernel = frame.kernel
+    return (frame.holds, sum(each.nonnegative for each in kernel.parameters.values()), len(kernel.size_conditions))
+
+
 def known(frame: Frame) -> isl.Set:
     """``[p] -> { : ... }``, what holds where the frame is: of loop variables, of extents, and of what is checked."""
     kernel = frame.kernel
-    nonnegative = [
-        Compare(">=", ParameterValue(parameter.name), ZERO)
-        for parameter in kernel.parameters.values()
-        if parameter.nonnegative
-    ]
-    key = (frame.holds, len(nonnegative), len(kernel.size_conditions))
+    key = _place(frame)
     found = kernel.known.get(key)
     if found is None:
+        nonnegative = [
+            Compare(">=", ParameterValue(parameter.name), ZERO)
+            for parameter in kernel.parameters.values()
+            if parameter.nonnegative
+        ]
         found = kernel.affine.universe()
         for condition in (*nonnegative, *frame.holds):
             found = found.intersect(kernel.affine.condition(as_condition(condition)))
@@ -74,11 +81,19 @@ def always(frame: Frame, condition: Expression) -> bool:
     decided = _decided(condition)
     if decided is not None:
         return decided
-    context = frame.kernel.affine.context
-    try:
-        return bool(within_budget(context, OPERATIONS, lambda: violations(frame, condition).is_empty(), needed=True))
-    except NotAffineError:  # it depends on data
-        return False
+    kernel = frame.kernel
+    # The variables of loops inside of statements mean nothing before their loops are come to.
+    key = (*_place(frame), frozenset(kernel.affine.counters.items()), condition)
+    found = kernel.proven.get(key)
+    if found is None:
+        context = kernel.affine.context
+        try:
+            proof = within_budget(context, OPERATIONS, lambda: violations(frame, condition).is_empty(), needed=True)
+            found = bool(proof)
+        except NotAffineError:  # it depends on data
+            found = False
+        kernel.proven[key] = found
+    return found
 
 
 def _decided(condition: Expression) -> bool | None:

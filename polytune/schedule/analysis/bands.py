@@ -5,7 +5,7 @@ All answers are exact: they are computed from the dependences, not taken from th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import islpy as isl
 
@@ -91,22 +91,24 @@ def _analysis(node: isl.ScheduleNode, dependences: Dependences, without: isl.Uni
     scop = dependences.scop
     schedule = node.band_get_partial_schedule_union_map()
     members = node.band_n_member()
-    contained, resident = _with_live_ranges_inside(node, dependences)
     # Few dependences of many are open: those are put together.
-    flows = [open_dependences(relation, node) for relation in dependences.flow.values()]
-    order = {array: open_dependences(relation, node) for array, relation in dependences.all_order.items()}
+    opened = _opening(node)
+    flow = {array: opened(relation) for array, relation in dependences.flow.items()}
+    order = {array: opened(relation) for array, relation in dependences.all_order.items()}
+    contained, resident = _with_live_ranges_inside(node, dependences, flow)
     relaxed = dependences.reductions if without is None else dependences.reductions.subtract(without)
-    updates = open_dependences(union_of([relaxed] if dependences.relaxed else [], scop), node)
-    binding = [*flows, *(relation for array, relation in order.items() if array not in contained)]
+    updates = opened(union_of([relaxed] if dependences.relaxed else [], scop))
+    binding = [*flow.values(), *(relation for array, relation in order.items() if array not in contained)]
     reordered = [relation for array, relation in order.items() if array in contained and array not in resident]
     bound = distances(union_of([*binding, updates], scop), schedule)
     ordered = distances(union_of([*binding, *reordered], scop), schedule)
     coincident = tuple(stays(bound, member) for member in range(members))
-    conflicting = frozenset(
-        array for array in contained if _conflicts(dependences.all_order.get(array), node, schedule, coincident)
-    )
+    conflicting = frozenset(array for array in contained if _conflicts(order.get(array), schedule, coincident))
+    others = {array: relation for array, relation in order.items() if array not in contained}
+    every_update = {} if all(coincident) or not dependences.relaxed else {"": opened(dependences.reductions)}
+    binding_by_kind = {"flow": flow, "order": others, "reduction": every_update}
     obstacles = tuple(
-        () if coincident[member] else _obstacles(node, schedule, member, dependences, contained)
+        () if coincident[member] else _obstacles(schedule, member, dependences, binding_by_kind)
         for member in range(members)
     )
     permutable = all(_never_goes_back(ordered, member) for member in range(members))
@@ -115,18 +117,26 @@ def _analysis(node: isl.ScheduleNode, dependences: Dependences, without: isl.Uni
     return BandAnalysis(permutable, concurrent, coincident, contained, resident, conflicting, obstacles)
 
 
-def _with_live_ranges_inside(node: isl.ScheduleNode, dependences: Dependences) -> tuple[frozenset[str], frozenset[str]]:
+def _with_live_ranges_inside(
+    node: isl.ScheduleNode, dependences: Dependences, opened: Mapping[str, isl.UnionMap]
+) -> tuple[frozenset[str], frozenset[str]]:
     """The arrays whose live ranges stay within one execution of a band, and those of them whose live ranges stay within
-    one of its points."""
+    one of its points.
+
+    Args:
+        node: the band.
+        dependences: the kernel's.
+        opened: the flow that is open at the band, by array.
+    """
     schedule, members = node.band_get_partial_schedule_union_map(), range(node.band_n_member())
     contained, resident = set(), set()
     for array in sorted(dependences.privatisable):
         flow = dependences.flow.get(array)
-        if flow is None or not is_contained(flow, node):
+        if flow is None or not _touching(flow, node).is_subset(opened[array]):
             continue
         contained.add(array)
-        open_flow = open_dependences(flow, node)
-        if all(stays(distances(open_flow, schedule), member) for member in members):
+        between = distances(opened[array], schedule)
+        if all(stays(between, member) for member in members):
             resident.add(array)
     return frozenset(contained), frozenset(resident)
 
@@ -134,11 +144,19 @@ def _with_live_ranges_inside(node: isl.ScheduleNode, dependences: Dependences) -
 def open_dependences(relation: isl.UnionMap, node: isl.ScheduleNode) -> isl.UnionMap:
     """The part of a relation within a node's instances and not yet decided by the bands above it:
     ``{ s -> t : s, t in domain(node) and prefix(s) = prefix(t) }``."""
+    return _opening(node)(relation)
+
+
+def _opening(node: isl.ScheduleNode) -> Callable[[isl.UnionMap], isl.UnionMap]:
+    """Return what takes from a relation the part that is open at a node: of the node, everything is asked for once."""
     domain = node.get_domain()
-    inside = relation.intersect_domain(domain).intersect_range(domain)
-    if node.get_schedule_depth() == 0:
-        return inside
-    return inside.eq_at_multi_union_pw_aff(node.get_prefix_schedule_multi_union_pw_aff())
+    prefix = node.get_prefix_schedule_multi_union_pw_aff() if node.get_schedule_depth() else None
+
+    def opened(relation: isl.UnionMap) -> isl.UnionMap:
+        inside = relation.intersect_domain(domain).intersect_range(domain)
+        return inside if prefix is None else inside.eq_at_multi_union_pw_aff(prefix)
+
+    return opened
 
 
 def distances(relation: isl.UnionMap, schedule: isl.UnionMap) -> isl.Set | None:
@@ -168,36 +186,43 @@ def _never_goes_back(distance: isl.Set | None, member: int) -> bool:
 def is_contained(flow: isl.UnionMap, node: isl.ScheduleNode) -> bool:
     """Return whether every flow that touches the node's instances is open there: none enters or leaves one execution of
     it."""
+    touching = _touching(flow, node)
+    return touching.is_empty() or touching.is_subset(open_dependences(flow, node))
+
+
+def _touching(flow: isl.UnionMap, node: isl.ScheduleNode) -> isl.UnionMap:
+    """The flow that begins or ends in a node's instances."""
     domain = node.get_domain()
-    touching = flow.intersect_domain(domain).union(flow.intersect_range(domain))
-    return touching.is_subset(open_dependences(flow, node))
+    return flow.intersect_domain(domain).union(flow.intersect_range(domain))
 
 
-def _conflicts(
-    order: isl.UnionMap | None, node: isl.ScheduleNode, schedule: isl.UnionMap, coincident: tuple[bool, ...]
-) -> bool:
+def _conflicts(order: isl.UnionMap | None, schedule: isl.UnionMap, coincident: tuple[bool, ...]) -> bool:
     """Return whether an array's false dependences that are open at a band lead from one point of the coincident members
     to another."""
     if order is None:
         return False
-    between = distances(open_dependences(order, node), schedule)
+    between = distances(order, schedule)
     return not all(stays(between, member) for member, parallel in enumerate(coincident) if parallel)
 
 
 def _obstacles(
-    node: isl.ScheduleNode,
     schedule: isl.UnionMap,
     member: int,
     dependences: Dependences,
-    contained: frozenset[str],
+    opened: Mapping[str, Mapping[str, isl.UnionMap]],
 ) -> tuple[BandObstacle, ...]:
+    """The dependences that keep a member of a band from being coincident.
+
+    Args:
+        schedule: the band's partial schedule.
+        member: the number of the member.
+        dependences: the kernel's.
+        opened: those that are open at the band and bind there, by kind and array.
+    """
     found: list[BandObstacle] = []
-    updates = {"": dependences.reductions} if dependences.relaxed else {}
-    for kind, relations in (("flow", dependences.flow), ("order", dependences.all_order), ("reduction", updates)):
+    for kind, relations in opened.items():
         for array, relation in relations.items():
-            if kind == "order" and array in contained:
-                continue
-            for part in maps_of(open_dependences(relation, node)):
+            for part in maps_of(relation):
                 single = isl.UnionMap.from_map(part)
                 if not stays(distances(single, schedule), member):
                     source = part.get_tuple_name(isl.dim_type.in_)

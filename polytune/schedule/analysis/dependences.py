@@ -47,6 +47,7 @@ class Dependences:
             before or after a reduction is ordered against all of its instances.
         of_arrays: the same as it was found, per array.
         of_bands: what ``bands.analyse_band`` has found so far: plans of one schedule ask for the same bands again.
+        kept_by: the orders that are proven legal, each the text of its map to time and the arrays that have copies.
     """
 
     scop: Scop
@@ -61,6 +62,7 @@ class Dependences:
     relaxed: bool
     of_arrays: Mapping[str, ArrayDependences] = field(default_factory=dict, repr=False, compare=False)
     of_bands: dict[tuple[str, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    kept_by: set[tuple[str, frozenset[str]]] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @property
     def approximations(self) -> tuple[str, ...]:

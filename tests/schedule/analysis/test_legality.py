@@ -10,8 +10,13 @@ import pytest
 
 from polytune.errors import LegalityError
 from polytune.pipeline import ORDERS
-from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.analysis.legality import check_legality, is_proven_legal, violation
+from polytune.schedule.analysis.dependences import Dependences, compute_dependences
+from polytune.schedule.analysis.legality import (
+    _lexicographically_positive,
+    check_legality,
+    is_proven_legal,
+    violation,
+)
 from polytune.schedule.candidate import Attempted, Candidate, Known, Order
 from polytune.schedule.candidates import candidate_schedules
 from polytune.schedule.orders.source import SOURCE
@@ -152,13 +157,61 @@ def test_strategy_without_legal_schedule_gives_no_candidate(monkeypatch: pytest.
 
 
 def test_what_isl_gives_up_on_is_not_legal(monkeypatch: pytest.MonkeyPatch) -> None:
-    dependences = dependences_of("triangular")
+    dependences = compute_dependences(SMALL["triangular"].stages.scop)
     source = Candidate(SOURCE, dependences.scop.schedule, dependences)
+    with monkeypatch.context() as patch:
+        patch.setattr("polytune.schedule.analysis.legality.OPERATIONS", 100)
+        assert not check_legality(source) and not is_proven_legal(source.schedule, dependences)
     assert check_legality(source) and is_proven_legal(source.schedule, dependences)
+
+
+def test_orders_are_given_up_where_isl_cannot_prove_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    dependences = compute_dependences(SMALL["triangular"].stages.scop)
     monkeypatch.setattr("polytune.schedule.analysis.legality.OPERATIONS", 100)
-    assert not check_legality(source) and not is_proven_legal(source.schedule, dependences)
     found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"] and "tiled" in found.given_up
+
+
+def test_proven_order_is_not_proven_again_and_a_wrong_one_is_never_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    dependences = compute_dependences(SMALL["two_live_ranges"].stages.scop)
+    wrong = flat(dependences, lambda number, i: f"{number}, {i}")
+    asked: list[isl.Schedule] = []
+
+    def counted(schedule, *arguments, **options):
+        asked.append(schedule)
+        return violation(schedule, *arguments, **options)
+
+    monkeypatch.setattr("polytune.schedule.analysis.legality.violation", counted)
+    right = dependences.scop.schedule
+    assert is_proven_legal(right, dependences) and is_proven_legal(right, dependences)
+    assert len(asked) == 1
+    assert not is_proven_legal(wrong, dependences) and not is_proven_legal(wrong, dependences)
+    assert len(asked) == 3
+    # With copies of arrays it is another question.
+    assert is_proven_legal(right, dependences, copied=dependences.privatisable) and len(asked) == 4
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "[n] -> { [i, j] : i > 0 }",
+        "[n] -> { [i, j] : i >= 0 and j > 0 }",
+        "[n] -> { [i, j] : i > 0 or (i = 0 and j > 0) }",
+        "[n] -> { [i, j, k] : 0 <= i < n and j >= 0 and k >= 1 - i - j }",
+        "[n] -> { [i, j] : i > 0 or j = 0 }",
+        "[n] -> { [i, j] : i >= 0 and j >= 0 }",
+        "[n] -> { [i, j] : i > 0 or (i = 0 and j >= n) }",
+        "[n] -> { [i, j] : i > -1 and exists (e : j = 2e + 1) }",
+        "[n] -> { [i, j] : i = n and j > 0 }",
+        "[n] -> { [i] : false }",
+        "{ [] }",
+    ],
+)
+def test_positive_differences_are_those_of_the_order_of_all_pairs(steps: str) -> None:
+    """Place by place the answer is isl's own for the relation of members to the zero that is not less."""
+    differences = isl.Set(steps)
+    zero = isl.Set.from_multi_aff(isl.MultiAff.zero(differences.get_space()))
+    assert _lexicographically_positive(differences) == differences.lex_le_set(zero).is_empty()
 
 
 def test_problem_too_large_for_isl_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
