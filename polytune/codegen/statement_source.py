@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeVar, assert_never
 
+from polytune.codegen.early_ends import early_end
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
@@ -135,7 +136,13 @@ class StatementWriter:
                 with writer.indented(f"for {variable} in $range({', '.join(bounds)}):"):
                     if self.scatters(variable, body, place):
                         writer.line("$one_by_one()")
-                    self.node(body, place)
+                    if (ending := early_end(body)) is None:
+                        self.node(body, place)
+                    else:
+                        self.node(ending.test, place)
+                        with writer.indented(f"if not ({expression_text(ending.condition, place.text)}):"):
+                            writer.line("break")
+                        self.node(ending.rest, place)
                     self.end_loop(body)
             case If(condition, then, otherwise):
                 with writer.indented(f"if {expression_text(condition, place.text)}:"):

@@ -20,6 +20,7 @@ from polytune.schedule.analysis.array_dependences import (
     array_dependences,
     live_range_order,
 )
+from polytune.schedule.analysis.guarded_writes import Guarded, guarded_scalar, sees_certain_writes
 from polytune.schedule.unions import coalesced, joined, union_of
 
 
@@ -155,16 +156,28 @@ def _of_arrays(
         for reference in (statement.reduction.read, statement.reduction.write)
     }
     found: dict[str, ArrayDependences] = {}
+    guarded: dict[str, Guarded] = {}
+    dependences = partial(
+        array_dependences, scop=scop, relax_reductions=relax_reductions, exact=exact, of_elements=of_elements
+    )
     for array in scop.arrays:
         touching = _accesses_of(array.name, scop)
         if known is not None and not any(access.reference in reducing for access in touching):
             if array.name in known.of_arrays:
                 found[array.name] = known.of_arrays[array.name]
         elif any(access.is_write for access in touching):
-            found[array.name] = array_dependences(
-                touching, scop, relax_reductions, exact=exact, of_elements=of_elements
-            )
-    return found
+            under_condition = guarded_scalar(array.name, scop) if exact else None
+            if under_condition is None:
+                found[array.name] = dependences(touching)
+            else:
+                guarded[array.name] = under_condition
+    certain = {name: each.flow for name, each in found.items() if each.tagged_flow is not None}
+    for name, under_condition in guarded.items():
+        each = dependences(under_condition.accesses)
+        if not sees_certain_writes(under_condition, each.flow, certain, scop):
+            each = dependences(_accesses_of(name, scop))
+        found[name] = each
+    return {array.name: found[array.name] for array in scop.arrays if array.name in found}
 
 
 def _orders_of_live_ranges(
