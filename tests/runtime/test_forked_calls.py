@@ -31,7 +31,8 @@ def calls(number):
         assert np.array_equal(out, k * x)
 
 calls(30)
-holders = [kernel, kernel._modules, kernel._modules.identity, module_cache(), local_arrays, default_store()._history.database]
+modules = kernel._modules
+holders = [kernel, modules, modules.identity, module_cache(), local_arrays, default_store()._history.database]
 for tuner in kernel.tuners.values():
     holders += [tuner, tuner._persistence]
 is_held, ends = threading.Event(), threading.Event()
