@@ -116,7 +116,7 @@ class Portfolio(FiniteSearcher):
         return wanted if wanted is not None else self._fresh_row()
 
     def _is_design_due(self) -> bool:
-        """Whether a designed experiment has its turn: at first it has all, then every other one."""
+        """Return whether a designed experiment has its turn: at first it has all, then every other one."""
         first = self._initial + _DESIGNED
         if self.budget is not None:
             first = min(first, math.ceil(_DESIGNED_SHARE * self.budget))
