@@ -35,7 +35,7 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
     """
     arguments = [name for name, _ in scop.signature.arguments]
     parameters = [parameter.name for parameter in scop.parameters]
-    names = ", ".join([*arguments, *(name for name in parameters if name not in arguments)])
+    names = [*arguments, *(name for name in parameters if name not in arguments)]
     # The bounds of accesses are simplified for sizes that fit, which are looked at first.
     checked = (*scop.size_conditions, *conditions)
     if checked:
@@ -47,7 +47,7 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
         writer.line(f"{MARK}PLACES = ()")
     writer.line()
     writer.line()
-    with writer.indented(f"def check({names}, *, {MARK}places={MARK}PLACES):"):
+    with writer.indented(f"def check({', '.join([*names, '*', f'{MARK}places={MARK}PLACES'])}):"):
         writer.line('"""Raise unless every access lies inside its array."""')
         bounds = [condition for condition in conditions if isinstance(condition, BoundsCondition)]
         extents = dict.fromkeys(extent for condition in bounds for extent in condition.extents)

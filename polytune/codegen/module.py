@@ -246,10 +246,13 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     written = {access.array for statement in scop.statements for access in statement.accesses if access.is_write}
     writer.line(f"NAME = {scop.name!r}")
     writer.line(f"STRICT = {scop.strict}")
-    with writer.indented("SIGNATURE = Signature(("):
-        for name, kind in scop.signature.arguments:
-            writer.line(f"({name!r}, {kind!r}),")
-    writer.line("))")
+    if scop.signature.arguments:
+        with writer.indented("SIGNATURE = Signature(("):
+            for name, kind in scop.signature.arguments:
+                writer.line(f"({name!r}, {kind!r}),")
+        writer.line("))")
+    else:
+        writer.line("SIGNATURE = Signature(())")
     writer.line(f"ARGUMENTS = {tuple(_arguments(scop))!r}")
     writer.line(f"ARRAYS = {storage.arrays!r}")
     kinds = array_types(storage, scop)

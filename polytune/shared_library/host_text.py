@@ -9,6 +9,7 @@ __all__ = ["MODULES", "host_text"]
 MODULES = {
     "polytune.conversions": "conversions",
     "polytune.errors": "errors",
+    "polytune.forking": "forking",
     "polytune.records": "records",
     "polytune.runtime.arguments": "arguments",
     "polytune.runtime.index_blocks": "index_blocks",

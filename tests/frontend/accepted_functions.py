@@ -334,3 +334,37 @@ def extrema_of_what_there_is(A, x):
 def numbers_where_arrays_are_expected(A, k):
     first = np.squeeze(A[:, 0], axis=0)
     return first, np.argmin(3.0), np.argmax(A[0, 0]), np.reciprocal(7), np.reciprocal(k), np.add(np.sum(A), 1.0)
+
+
+# ---- ranges of floats, which constants make, and kernels without arguments
+
+
+@accepted(lambda: (2.5,))
+def ranges_of_floats(x):
+    step = 0.7
+    down = np.arange(5.0)[::-1] - np.arange(1, 0, -0.2)
+    return x * np.arange(0.1, 2.0, 0.3), down, np.arange(0, 3 * step, step / 3), np.arange(-1.0, 1.0 + 1e-9, 0.1)
+
+
+@accepted(lambda: ())
+def made_of_nothing():
+    table = np.zeros((3, 4))
+    for i in range(3):
+        for j in range(4):
+            table[i, j] = i - j
+    return table, np.arange(4.0) @ np.ones(4)
+
+
+# ---- elements that are left out, with a count of the others, as refusals say
+
+
+@accepted(lambda: (vector(9), 3), lambda: (vector(9), 0))
+def counted(A, steps):
+    left = A.copy()
+    n = len(A)
+    for i in range(steps):
+        kept = left[:n][left[:n] < 0.7 - 0.1 * i]
+        n = len(kept)
+        left[:n] = kept
+        A[i] = np.sum(left[:n])
+    return left[:n]

@@ -9,7 +9,7 @@ from numba.core.errors import TypingError
 
 from polytune.runtime.memory import keep_alive, view
 
-FAST = {"error_model": "numpy", "fastmath": {"contract", "nsz"}, "nogil": True}
+FAST = {"error_model": "numpy", "fastmath": {"contract", "nsz", "reassoc"}, "nogil": True}
 
 
 @njit(**FAST)

@@ -73,7 +73,7 @@ def two_products(T, A, B, D, C):
 def generated_for_devices(kernel, arguments):
     # Modules have counts where there are devices to choose from.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(importlib.import_module("polytune.kernel"), "devices", lambda: (object(),))
+        patch.setattr(importlib.import_module("polytune.kernel_modules"), "devices", lambda: (object(),))
         return kernel.generated(*arguments)
 
 

@@ -61,7 +61,7 @@ def hold(case: Case) -> str | None:
     else:
         with polytune.tuning("off"):
             result = kernel(*expected)
-    (sharded,) = kernel._shard_modules.values()
+    (sharded,) = kernel._modules._sharded.values()
     wanted = [expected[names.index(name)] for name in sharded.module.WRITTEN]
     wanted += [] if result is None else list(result) if isinstance(result, tuple) else [result]
     assert len(found) == len(wanted)

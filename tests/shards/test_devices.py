@@ -185,15 +185,15 @@ def test_without_devices_kernels_have_no_code_for_them(stand_in):
         check(kernel, (x, np.zeros(60)), 10)
         assert not module_of_shards(kernel).PARTITIONED.codes
     kernel(*given((x, x), 10))
-    assert len({bool(made.module.PARTITIONED.codes) for made in kernel._shard_modules.values()}) == 2
+    assert len({bool(made.module.PARTITIONED.codes) for made in kernel._modules._sharded.values()}) == 2
 
 
 def module_of_shards(kernel):
-    (made,) = kernel._shard_modules.values()
+    (made,) = kernel._modules._sharded.values()
     return made.module
 
 
 def tuners_of(kernel, x):
     """The tuners of a kernel's shards."""
-    (made,) = kernel._shard_modules.values()
+    (made,) = kernel._modules._sharded.values()
     return list(code._runners[made.text].platforms._tuners.values())

@@ -162,7 +162,8 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
                 f"the array {name!r} is another one after an iteration of the loop",
                 "which array a name means must not depend on how often a loop has run, and its elements cannot be "
                 "assigned, as the shape or type differs, or another name has the array too",
-                f"make it before the loop, as {name} = {name}.copy(), and assign {name}[:] = ... in it",
+                f"make it before the loop, as {name} = {name}.copy(), and assign {name}[:] = ... in it; where fewer "
+                f"elements are left each time, count those: {name}[:n] = kept, with n = len(kept)",
             )
     if isinstance(operand, ArrayValue) and operand.copied is not None and reshaped_in_place(frame, node, operand):
         operand = operand.copied[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -257,8 +258,10 @@ def _identity(call: ArrayCall) -> Operand:
 
 @compiles(np.arange, "start", "stop", "step", "dtype")
 def _arange(call: ArrayCall) -> Operand:
-    """``np.arange`` of integers, with a constant step."""
+    """``np.arange`` of integers, with a constant step, or of constants."""
     frame = call.frame
+    if (numbers := _floats(call)) is not None:
+        return _arange_of_constants(call, numbers)
     if call.given("stop"):
         start, stop = call.argument("start"), call.argument("stop")
         first = call.extent(start)
@@ -275,6 +278,64 @@ def _arange(call: ArrayCall) -> Operand:
         return strong(promotion.cast(Value(add(first, subscripts[0], step), weak=True), dtype))
 
     return ArrayValue((size,), dtype, at)
+
+
+_ARITHMETIC = (ast.Constant, ast.Name, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
+"""What expressions are made of that no statement is needed for."""
+
+
+def _floats(call: ArrayCall) -> dict[str, float] | None:
+    """The start, the stop and the step of ``np.arange`` where one of them is a float; None where none is.
+
+    Raises:
+        UnsupportedSourceError: one is a float, and another one is not known before the kernel runs.
+    """
+    nodes = {name: call.arguments[name] for name in ("start", "stop", "step") if call.given(name)}
+    plain = {name: all(isinstance(part, _ARITHMETIC) for part in ast.walk(node)) for name, node in nodes.items()}
+    values = {name: call.value(name) for name in nodes if plain[name]}
+    if not any(isinstance(value, Value) and value.dtype == "float64" for value in values.values()):
+        return None
+    numbers = {name: value.constant for name, value in values.items() if isinstance(value, Value)}
+    if len(numbers) < len(nodes) or any(number is None for number in numbers.values()):
+        raise call.refusal(
+            "np.arange of floats that are not all constants, whose rounding decides how many there are",
+            "compute the elements: start + step * np.arange(n), with an integer n",
+        )
+    return numbers
+
+
+def _arange_of_constants(call: ArrayCall, numbers: dict[str, float]) -> ArrayValue:
+    """``np.arange`` of constants among which there are floats: ``start``, ``start + step``, and then ``start + i *
+    difference`` with the difference of these two, as NumPy has it.
+
+    Args:
+        call: the call.
+        numbers: its arguments.
+
+    Raises:
+        UnsupportedSourceError: they do not say how many elements there are.
+    """
+    start, stop = (numbers["start"], numbers["stop"]) if "stop" in numbers else (0, numbers["start"])
+    step = numbers.get("step", 1)
+    try:
+        count = max(0, math.ceil((stop - start) / step))
+    except (ZeroDivisionError, OverflowError, ValueError):
+        what = f"np.arange({start}, {stop}, {step})"
+        raise call.refusal(what, "use finite numbers and a step other than 0") from None
+    first, second = float(start), float(start + step)
+    dtype = call.dtype("dtype", "float64")
+    if dtype != "float64":
+        raise call.refusal(f"np.arange of floats as {dtype}", f"write np.arange(...).astype(np.{dtype})")
+
+    def at(subscripts: Subscripts) -> Value:
+        place = promotion.cast(Value(subscripts[0], weak=True), "float64")
+        value = promotion.binary("+", constant(first), promotion.binary("*", place, constant(second - first)))
+        if first + (second - first) != second:
+            is_second = Value(Compare("==", subscripts[0], ONE), weak=True)
+            value = promotion.select(is_second, constant(second), value)
+        return strong(value)
+
+    return ArrayValue((extent(call.frame, integer(count)),), "float64", at)
 
 
 @compiles(np.linspace, "start", "stop", "num", "endpoint", "dtype")

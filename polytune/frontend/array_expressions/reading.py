@@ -212,7 +212,7 @@ def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand 
     raise frame.source.refusal(
         node,
         f"the attribute .{node.attr} of an array",
-        "of an array, a kernel may use elements, .shape, .size, .ndim, .dtype, .T, .real and .imag",
+        "of an array, a kernel may use elements, .shape, .size, .ndim, .T, .real, .imag, and .dtype for new ones",
         "compute what is needed from these, or outside the kernel",
     )
 

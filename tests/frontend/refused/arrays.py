@@ -325,3 +325,13 @@ def value_of_a_change(A):
 def sorted_copy(A):
     B = np.sort(A)
     A[0] = B[1]
+
+
+@refused("np.arange of floats that are not all constants", "np.arange(0.0, x, 0.25)")
+def range_of_floats(A, x: float):
+    A[:] = np.arange(0.0, x, 0.25)[:4]
+
+
+@mended(range_of_floats, lambda: (vector(4), 1.0), "start + step * np.arange(n)")
+def steps_of_a_quarter(A, x):
+    A[:] = (0.0 + 0.25 * np.arange(4))[:4]
