@@ -161,3 +161,14 @@ def test_only_free_sums_get_a_schedule_that_reassociates() -> None:
         for strict in (False, True)
     ]
     assert found[0] - found[1] == {"reassociated"} and "tiled" in found[1]
+
+
+def decimal_ranges(x):
+    step = 0.7
+    return x * np.arange(0.1, 2.0, 0.3), np.arange(0, 3 * step, step / 3), np.arange(-1.0, 1.0 + 1e-9, 0.1)
+
+
+def test_ranges_of_floats_are_those_of_numpy_to_the_bit() -> None:
+    """Their second element is the sum of start and step, the others are products of the difference of these."""
+    for got, expected in zip(polytune.kernel(decimal_ranges, strict=True)(2.5), decimal_ranges(2.5), strict=True):
+        np.testing.assert_array_equal(got, expected, strict=True)

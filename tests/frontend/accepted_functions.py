@@ -341,9 +341,9 @@ def numbers_where_arrays_are_expected(A, k):
 
 @accepted(lambda: (2.5,))
 def ranges_of_floats(x):
-    step = 0.7
-    down = np.arange(5.0)[::-1] - np.arange(1, 0, -0.2)
-    return x * np.arange(0.1, 2.0, 0.3), down, np.arange(0, 3 * step, step / 3), np.arange(-1.0, 1.0 + 1e-9, 0.1)
+    step = 0.75
+    down = np.arange(5.0)[::-1] - np.arange(1.25, 0, -0.25)
+    return x * np.arange(0.125, 2.0, 0.25), down, np.arange(0, 3 * step, step / 4), np.arange(-1.0, 1.0 + 1e-9, 0.5)
 
 
 @accepted(lambda: ())
