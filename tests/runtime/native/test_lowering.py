@@ -357,9 +357,9 @@ def test_the_sign_of_negative_zero_is_zero() -> None:
     assert not np.signbit(found[0])
 
 
-@pytest.mark.parametrize("name", ["maximum", "minimum"])
-def test_an_extremum_of_many_numbers_is_a_loop_of_vectors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = []
+def texts_emitted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts of all modules that LLVM makes machine code of from now on, as it has optimised them."""
+    texts: list[str] = []
     emit = binding.TargetMachine.emit_object
 
     def seen(machine: binding.TargetMachine, module: binding.ModuleRef) -> bytes:
@@ -367,6 +367,12 @@ def test_an_extremum_of_many_numbers_is_a_loop_of_vectors(name: str, monkeypatch
         return emit(machine, module)
 
     monkeypatch.setattr(binding.TargetMachine, "emit_object", seen)
+    return texts
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_an_extremum_of_many_numbers_is_a_loop_of_vectors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = texts_emitted(monkeypatch)
     body = f"""
         t = 0.0
         for k in range(n):
@@ -390,14 +396,7 @@ def test_an_extremum_of_many_numbers_is_a_loop_of_vectors(name: str, monkeypatch
 )
 def test_updates_of_a_sum_may_come_in_any_order(update: str, is_free: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """They alone: then loops over single elements become loops of vectors."""
-    texts = []
-    emit = binding.TargetMachine.emit_object
-
-    def seen(machine: binding.TargetMachine, module: binding.ModuleRef) -> bytes:
-        texts.append(str(module))
-        return emit(machine, module)
-
-    monkeypatch.setattr(binding.TargetMachine, "emit_object", seen)
+    texts = texts_emitted(monkeypatch)
     body = f"t = 0.0\nfor k in range(n):\n    {update}\na[0] = t"
     for fastmath in ({"contract", "nsz"}, False):
         address_of(function_of(body, fastmath=fastmath))
