@@ -168,6 +168,10 @@ class CompilationError(PolytuneError):
     """A version could not be compiled."""
 
 
+class WorkingFolderError(PolytuneError):
+    """The folder that the process works in has been deleted, and without one nothing can be compiled."""
+
+
 class DefectError(CompilationError):
     """Something inside the compiler failed as it never should: a defect of polytune, not of the program."""
 

@@ -14,6 +14,7 @@ import polytune
 from polytune.errors import CompilationError
 from polytune.history import HistoryStore
 from polytune.runtime import compiled_functions
+from polytune.tuner import online
 
 ROOT = Path(__file__).parents[1]
 
@@ -57,6 +58,35 @@ def test_kernel_of_which_no_version_compiles(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(CompilationError):
             tripled(A)
     assert (A == 1).all()
+
+
+def test_version_that_cannot_be_compiled_fails_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    @polytune.kernel
+    def smoothed(A, B, n):
+        for i in range(1, n - 1):
+            for j in range(1, n - 1):
+                B[i, j] = A[i - 1, j] + A[i + 1, j] + A[i, j - 1] + A[i, j + 1]
+
+    tried: list[str] = []
+    failed: list[Any] = []
+    fail = online.OnlineTuner.fail
+
+    def failing(function: Any, words: int) -> int:
+        tried.append(function.__name__)
+        raise CompilationError(f"{function.__name__} is too hard")
+
+    def noted(tuner: Any, configuration: Any, *arguments: Any, **keywords: Any) -> None:
+        failed.append(configuration["version"])
+        fail(tuner, configuration, *arguments, **keywords)
+
+    monkeypatch.setattr(compiled_functions, "entry_of", failing)
+    monkeypatch.setattr(online.OnlineTuner, "fail", noted)
+    A, B = np.ones((64, 64)), np.zeros((64, 64))
+    for _ in range(3):
+        with pytest.raises(CompilationError):
+            smoothed(A, B, 64)
+    assert len(tried) == len(set(tried)) > 1
+    assert len(failed) == len(set(failed)), "one configuration of a version is enough"
 
 
 # What is kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ import numba
 from numba.core.caching import NullCache
 from numba.core.errors import NumbaError
 
-from polytune.errors import CacheWarning, CompilationError
+from polytune.errors import CacheWarning, CompilationError, WorkingFolderError
 from polytune.runtime.collector import collector_paused
 from polytune.runtime.seals import put_seals, remove_all, remove_damaged
 from polytune.runtime.trust import UntrustedError, check_folder
@@ -78,6 +79,7 @@ def compile_for(function: Any, argument_types: Sequence[Any]) -> None:
 
     Raises:
         CompilationError: Numba cannot compile the function.
+        WorkingFolderError: the folder that the process works in has been deleted.
     """
     wanted = tuple(argument_types)
     if wanted in function.overloads:
@@ -118,7 +120,15 @@ def _try_compile(function: Any, wanted: tuple[Any, ...]) -> Exception | None:
 
     Raises:
         CompilationError: Numba refuses the function itself.
+        WorkingFolderError: the folder that the process works in has been deleted.
     """
+    try:
+        os.getcwd()  # Numba asks for it wherever it names a place in a source
+    except OSError:
+        raise WorkingFolderError(
+            f"{function.__name__} cannot be compiled: the working folder of this process no longer exists; "
+            f"change to one that does, with os.chdir, and call again"
+        ) from None
     try:
         with collector_paused():
             function.compile(wanted)

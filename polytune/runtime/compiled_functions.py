@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from polytune.errors import CompilationError, SpaceError
+from polytune.errors import CompilationError, SpaceError, WorkingFolderError
 from polytune.runtime.background.compiler import background
 from polytune.runtime.context_memory import ContextMemory
 from polytune.runtime.entries import caller, entry_of, is_kept, seconds_of
@@ -38,6 +38,7 @@ class CompiledFunctions:
         self._parts = () if partitioned is None else partitioned.parts
         self._addresses: dict[str, int] = {}
         self._serial: dict[str, Callable[[int], None]] = {}
+        self._failures: dict[str, str] = {}
 
     def compile(self, name: str) -> float:
         """Have a version ready to run.  Return the seconds that took, 0 where it already was.
@@ -60,9 +61,10 @@ class CompiledFunctions:
         name = function.__name__
         if name in self._addresses:
             return 0.0
-        failure = background.failure_of(function, _words(team))
+        failure = self._failures.get(name) or background.failure_of(function, _words(team))
         if failure:
             _LOGGER.info("%s: gave up %s: %s", self._name, name, failure)
+            self._failures[name] = failure
             raise CompilationError(f"{name} cannot be compiled: {failure}")
         start = time.perf_counter()
         try:
@@ -71,11 +73,15 @@ class CompiledFunctions:
                 compile_team()
             else:
                 self._serial[name] = caller(entry, _words(team))
-        except (CompilationError, MemoryError):
+        except (MemoryError, WorkingFolderError):  # may be mended before the next call
+            raise
+        except CompilationError as error:
+            self._failures[name] = str(error)
             raise
         except Exception as error:  # nothing has run yet: another version serves the call
             _LOGGER.warning("%s: %s cannot be compiled, by a defect of polytune", self._name, name, exc_info=True)
-            raise CompilationError(f"{name} cannot be compiled: {type(error).__name__}: {error}") from error
+            self._failures[name] = f"{type(error).__name__}: {error}"
+            raise CompilationError(f"{name} cannot be compiled: {self._failures[name]}") from error
         self._addresses[name] = entry
         seconds = time.perf_counter() - start
         _LOGGER.info("%s: %s is ready, after %.3f s", self._name, name, seconds)
@@ -116,6 +122,11 @@ class CompiledFunctions:
         """
         missing = [(function, _words(team)) for function, team in self._missing(configuration)]
         return background.provides(missing, urgent=urgent)
+
+    def why_not(self, configuration: Mapping[str, Any]) -> str | None:
+        """Return why a function that a configuration needs cannot be compiled; None where nothing is known of that."""
+        found = (self._failures.get(function.__name__) for function, _ in self._missing(configuration))
+        return next((reason for reason in found if reason), None)
 
     def preparation(self, configuration: Mapping[str, Any]) -> float | None:
         """Return how many seconds a call of a configuration would wait before it can run, without a compiler beside it:

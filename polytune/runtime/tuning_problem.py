@@ -96,6 +96,7 @@ def make_tuner(
         store=store,
         code=generated.code,
         starts=starts,
+        reject=functions.why_not,
         refused=refused_values(
             generated.module,
             space,

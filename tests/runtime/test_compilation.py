@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numba import njit, typeof, types
 
-from polytune.errors import CacheWarning, CompilationError
+from polytune.errors import CacheWarning, CompilationError, WorkingFolderError
 from polytune.runtime.cache import ModuleCache
 from polytune.runtime.compilation import compile_for
 
@@ -147,3 +147,16 @@ def test_functions_without_disk_cache_are_compiled_too():
 def test_what_numba_refuses_is_said(fresh):
     with pytest.raises(CompilationError, match="double cannot be compiled"):
         compile_for(fresh(), [types.none])
+
+
+def test_folder_that_is_gone_is_said(fresh, monkeypatch):
+    def gone():
+        raise FileNotFoundError(2, "No such file or directory")
+
+    function = fresh()
+    with monkeypatch.context() as patched:
+        patched.setattr("os.getcwd", gone)
+        with pytest.raises(WorkingFolderError, match=r"double .* working folder .* os\.chdir"):
+            compile_for(function, [types.int64])
+    compile_for(function, [types.int64])
+    assert function(21) == 42
