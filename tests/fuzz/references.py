@@ -17,7 +17,7 @@ LARGEST = 1e6
 
 _UNUSABLE = (FloatingPointError, OverflowError, ZeroDivisionError)
 _REFUSABLE = (IndexError, UnboundLocalError, ValueError)
-_ORDERED = re.compile(
+ORDERED = re.compile(
     r"@|\*\*|\b(sum|prod|mean|var|std|dot|vdot|inner|outer|einsum|cumsum|cumprod|trace|norm|linspace|tensordot|average"
     r"|exp\w*|log\w*|sin\w*|cos\w*|tan\w*|arc\w+|hypot|cbrt|pow|power|max\w*|min\w*|clip|sign)\b"
 )
@@ -54,7 +54,7 @@ def prepared(sample: Sample) -> tuple[Sample, Reference | None]:
         return sample, reference
     if sample.numpy:
         tolerance = _tolerance(sample, reference)
-        if sample.strict and not _ORDERED.search(sample.source):
+        if sample.strict and not ORDERED.search(sample.source):
             return sample, reference
         precise = _run_plainly(sample, precisely=True)
         if precise is None or not _is_near(reference, precise, tolerance / 30):
