@@ -33,6 +33,11 @@ _CALL_IN_A_THREAD = 2
 _CONTEXT_BYTES = 1024
 """How many bytes of a context are looked at."""
 
+_PATIENCE = 1.0
+"""How many seconds the call of a timer that has expired is waited for."""
+
+_awaiting_abortion: list[isl.Context] = []
+"""Contexts that a late call may still write to: their memory must stay theirs."""
 
 _bounded = threading.local()
 """Whether this thread is in such a block."""
@@ -82,21 +87,25 @@ class _Timers:
 
     def stop(self, timer: ctypes.c_void_p, context: isl.Context) -> None:
         """End a timer, and take back what it has done."""
-        left = _Setting()
-        self._system.timer_gettime(timer, ctypes.byref(left))
-        self._set(timer, 0)
-        if left.value.seconds == 0 and left.value.nanoseconds == 0:
+        # What was left is told by the very call that stops the timer: between two calls it could expire.
+        left = self._set(timer, 0)
+        if left.seconds == 0 and left.nanoseconds == 0:
             # The call comes from another thread, and must not reach the context later.
-            patience = time.monotonic() + 1.0
+            patience = time.monotonic() + _PATIENCE
             while not context.aborted() and time.monotonic() < patience:
                 time.sleep(1e-4)
+            if not context.aborted():
+                # Where it comes all the same, it writes to this context, and not to what its memory became.
+                _awaiting_abortion.append(context)
         self._system.timer_delete(timer)
         if context.aborted():
             context.resume()
 
-    def _set(self, timer: ctypes.c_void_p, seconds: float) -> None:
-        setting = _Setting(value=_Duration(int(seconds), int(seconds % 1 * 1e9)))
-        self._system.timer_settime(timer, 0, ctypes.byref(setting), None)
+    def _set(self, timer: ctypes.c_void_p, seconds: float) -> _Duration:
+        """Set a timer, or stop it with 0 seconds; return what was left of its time, which is 0 where it has expired."""
+        setting, before = _Setting(value=_Duration(int(seconds), int(seconds % 1 * 1e9))), _Setting()
+        self._system.timer_settime(timer, 0, ctypes.byref(setting), ctypes.byref(before))
+        return before.value
 
     def address(self, context: isl.Context) -> int | None:
         """The address of the isl context that an object of islpy holds, in it or behind one pointer more; None where it

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import random
 import sys
+import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import islpy as isl
 import pytest
@@ -172,6 +176,50 @@ def test_isl_is_interrupted_when_its_time_is_used_up_and_works_again_afterwards(
             assert work_until_it_fails(context, 20)
         assert squares(context).count_val().to_python() == 201 * 100
         assert context.get_max_operations() == 10**12
+
+
+class LateTimer:
+    """A system's timer that expires just before it is stopped, and whose call takes its time."""
+
+    def __init__(self, abort: Callable[[], None]):
+        self.call = threading.Timer(0.05, abort)
+
+    def timer_gettime(self, timer: object, left: Any) -> None:
+        left._obj.value.nanoseconds = 1000
+
+    def timer_settime(self, timer: object, flags: int, setting: Any, before: Any) -> None:
+        if before is not None:
+            before._obj.value.nanoseconds = 0
+        self.call.start()
+
+    def timer_delete(self, timer: object) -> None:
+        pass
+
+
+def stop_late_timer(context: isl.Context, abort: Callable[[], None]) -> None:
+    """Stop a timer that has just expired, and wait until all has been called that will be."""
+    timers = interruption._timers()
+    assert timers is not None
+    late = copy.copy(timers)
+    late._system = LateTimer(abort)
+    late.stop(ctypes.c_void_p(), context)
+    late._system.call.join()
+
+
+@only_linux
+def test_call_of_a_timer_that_expires_while_it_is_stopped_is_waited_for() -> None:
+    context = isl.Context()
+    stop_late_timer(context, context.abort)
+    assert not context.aborted() and context not in interruption._awaiting_abortion
+
+
+@only_linux
+def test_context_stays_while_a_call_may_still_write_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interruption, "_PATIENCE", 0.01)
+    monkeypatch.setattr(interruption, "_awaiting_abortion", [])
+    context = isl.Context()
+    stop_late_timer(context, lambda: None)
+    assert interruption._awaiting_abortion == [context]
 
 
 @only_linux

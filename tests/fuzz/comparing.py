@@ -21,7 +21,8 @@ def compare(reference: Reference, arguments: Arguments, result: Any, sample: Sam
         Difference: they are not.
     """
     for name, found in arguments.arrays.items():
-        _compare_values(name, reference.arrays[name], found, sample)
+        bounds = None if reference.bounds is None else reference.bounds[name]
+        _compare_values(name, reference.arrays[name], found, sample, bounds)
     _compare_results("the result", reference.result, result, sample)
 
 
@@ -47,9 +48,13 @@ def _compare_results(what: str, wanted: Any, found: Any, sample: Sample) -> None
     _compare_values(what, first, second.astype(first.dtype), sample)
 
 
-def _compare_values(what: str, wanted: np.ndarray, found: np.ndarray, sample: Sample) -> None:
+def _compare_values(
+    what: str, wanted: np.ndarray, found: np.ndarray, sample: Sample, bounds: np.ndarray | None = None
+) -> None:
     if wanted.dtype.kind != "f":
         different = wanted != found
+    elif bounds is not None:
+        different = ~(np.abs(wanted - found) <= bounds)
     elif sample.strict and not sample.tolerance:
         different = (bits(wanted) != bits(found)) & ~(np.isnan(wanted) & np.isnan(found))
     else:

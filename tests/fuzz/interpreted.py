@@ -237,6 +237,13 @@ _NUMPY = SimpleNamespace(
 )
 
 
+def _shifted_left(value: Any, amount: Any) -> Any:
+    """NumPy's shift, 0 where no bit is left; a number of Python's stays within 64 bits."""
+    if isinstance(value, np.integer):
+        return np.left_shift(value, amount)
+    return _NUMPY.int64(int(value) << int(min(amount, 64)))
+
+
 class Interpreter:
     """Loads one generated module and runs its versions; a context is a dictionary from positions to what lies there."""
 
@@ -276,6 +283,8 @@ class Interpreter:
                 remainder=operator.mod,
                 power=power,
                 library_pow=operator.pow,
+                shifted_left=_shifted_left,
+                shifted_right=lambda value, amount: value >> min(amount, 63),
             ),
             "polytune.runtime.library": SimpleNamespace(
                 memory_of=PartOfArray,

@@ -38,17 +38,27 @@ def numbered(number: int) -> Sample:
         return sample_of(number // 2)
     choose = random.Random(f"affine {number}")
     statements, depth = choose.choice(_SCALES)
-    return sample_from(program_of(number // 2, statements, depth), strict=choose.random() < 0.5)
+    strict, rounds = choose.random() < 0.5, choose.random() < 0.5
+    return sample_from(program_of(number // 2, statements, depth), strict=strict, rounds=rounds)
 
 
-def sample_from(program: Program, strict: bool) -> Sample:
-    """An affine program as what fuzzing runs."""
+def sample_from(program: Program, strict: bool, rounds: bool = False) -> Sample:
+    """An affine program as what fuzzing runs.
+
+    Args:
+        program: the program.
+        strict: whether it is compiled without reassociation; then its data have all digits.
+        rounds: whether they have otherwise, too, and results are held against bounds on errors
+            (``tests.fuzz.rounding``).
+    """
+    exact = not strict and not rounds
     setup = tuple(
-        (name, value.text(exact=not strict) if isinstance(value, ArrayArgument) else repr(value))
+        (name, value.text(exact=exact) if isinstance(value, ArrayArgument) else repr(value))
         for name, value in zip(program.names, program.values, strict=True)
     )
     single = any(array.dtype == "float32" for array in program.tree.arrays)
-    return Sample(program.source, setup, ", ".join(program.names), strict, 0.0 if strict else 1e-3 if single else 1e-9)
+    tolerance = 0.0 if not exact else 1e-3 if single else 1e-9
+    return Sample(program.source, setup, ", ".join(program.names), strict, tolerance)
 
 
 def is_compiled(number: int, share: float) -> bool:

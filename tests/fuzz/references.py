@@ -10,14 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from tests.fuzz.rounding import Bounded, bounded, with_bounded_numbers
 from tests.fuzz.samples import Sample
 
 LARGEST = 1e6
 """Programs whose values grow beyond are not used: differences in rounding would grow with them."""
 
+_LOOSEST = 1e-2
+"""Bounds on errors beyond this would hide what is wrong."""
+
 _UNUSABLE = (FloatingPointError, OverflowError, ZeroDivisionError)
 _REFUSABLE = (IndexError, UnboundLocalError, ValueError)
-_ORDERED = re.compile(
+ORDERED = re.compile(
     r"@|\*\*|\b(sum|prod|mean|var|std|dot|vdot|inner|outer|einsum|cumsum|cumprod|trace|norm|linspace|tensordot|average"
     r"|exp\w*|log\w*|sin\w*|cos\w*|tan\w*|arc\w+|hypot|cbrt|pow|power|max\w*|min\w*|clip|sign)\b"
 )
@@ -32,11 +36,14 @@ class Reference:
         arrays: every array afterwards.
         result: what is returned.
         error: what is raised instead.
+        bounds: how far each element of each array may be from this one, where sums in any order are rounded; None where
+            the sample says how near results have to be.
     """
 
     arrays: dict[str, np.ndarray]
     result: Any
     error: Exception | None
+    bounds: dict[str, np.ndarray] | None = None
 
 
 def prepared(sample: Sample) -> tuple[Sample, Reference | None]:
@@ -54,7 +61,7 @@ def prepared(sample: Sample) -> tuple[Sample, Reference | None]:
         return sample, reference
     if sample.numpy:
         tolerance = _tolerance(sample, reference)
-        if sample.strict and not _ORDERED.search(sample.source):
+        if sample.strict and not ORDERED.search(sample.source):
             return sample, reference
         precise = _run_plainly(sample, precisely=True)
         if precise is None or not _is_near(reference, precise, tolerance / 30):
@@ -63,6 +70,9 @@ def prepared(sample: Sample) -> tuple[Sample, Reference | None]:
     if not sample.strict and not sample.tolerance:
         precise = _run_plainly(sample, precisely=True)
         if precise is None or not _is_exact(reference, precise):
+            bounds = error_bounds(sample, reference)
+            if bounds is not None:
+                return sample, replace(reference, bounds=bounds)
             sample = replace(sample, strict=True)
     return sample, reference
 
@@ -91,6 +101,40 @@ def _run_plainly(sample: Sample, precisely: bool = False) -> Reference | None:
     if precisely and not sample.numpy:
         arrays = {str(position): value for position, value in enumerate(values) if isinstance(value, np.ndarray)}
     return Reference(arrays, result, None)
+
+
+def error_bounds(sample: Sample, reference: Reference) -> dict[str, np.ndarray] | None:
+    """Return how far two executions of a program may be apart if each adds up in an order of its own.
+
+    None where rounding may decide more than digits, where no bound is known or it would tell nothing, and for programs
+    that return something.
+    """
+    if reference.result is not None or reference.error is not None:
+        return None
+    text = sample.source + " ".join(text for _, text in sample.setup)
+    single = "float32" in text
+    unit = float(np.finfo(np.float32 if single else np.float64).eps) / 2
+    function = sample.function(with_bounded_numbers)
+    # What arguments hold in common with others, also where that is not passed, has its bound there, too.
+    given = sample.arguments(function)
+    values = tuple(bounded(value, unit) if isinstance(value, np.ndarray) else value for value in given.values)
+    try:
+        with np.errstate(all="ignore"):
+            function(*values)
+    except Exception:
+        return None
+    for array in given.arrays.values():
+        if array.flags.writeable:
+            array[...] = 0
+    least = float(np.finfo(np.float32 if single else np.float64).tiny)
+    for array, numbers in zip(given.values, values, strict=True):
+        if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.flags.writeable:
+            for index in np.ndindex(array.shape):
+                number = numbers[index]
+                array[index] = least + 2.01 * float(number.error) if isinstance(number, Bounded) else 0.0
+            if array.max(initial=0.0) > _LOOSEST:
+                return None
+    return given.arrays
 
 
 def numbers_of(reference: Reference) -> Iterator[np.ndarray]:

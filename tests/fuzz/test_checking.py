@@ -121,13 +121,15 @@ def _with_neighbour_changed(arguments):
     return made
 
 
-def test_sums_that_rounding_would_tell_the_order_of_are_strict() -> None:
+def test_sums_that_rounding_would_tell_the_order_of_have_bounds() -> None:
     source = "def kernel(n, A, B):\n    for i in range(n):\n        A[0] += B[i]\n"
     rounded = dataclasses.replace(
         ADDITION, source=source, strict=False, setup=(*ADDITION.setup[:2], ("B", "np.arange(5.0) / 7"))
     )
     exact = dataclasses.replace(ADDITION, source=source, strict=False)
-    assert prepared(rounded)[0].strict and not prepared(exact)[0].strict
+    for sample, is_rounded in ((rounded, True), (exact, False)):
+        _, reference = prepared(sample)
+        assert reference is not None and (reference.bounds is not None) is is_rounded
 
 
 # Which elements are touched

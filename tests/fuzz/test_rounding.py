@@ -1,0 +1,55 @@
+"""Bounds on errors hold for every order of a sum, also where its terms cancel, and a missing term is beyond them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.fuzz.comparing import Difference, compare
+from tests.fuzz.references import prepared
+from tests.fuzz.rounding import Bounded, UndecidedError
+from tests.fuzz.samples import Sample
+
+UNIT = 2.0**-53
+CANCELLING = Sample(
+    "def kernel(n, A, B):\n    for i in range(n):\n        B[0] += A[i] * 0.1\n",
+    (("n", "30"), ("A", "np.random.default_rng(3).uniform(-1, 1, 30) * 1e5"), ("B", "np.zeros(2)")),
+    "n, A, B",
+    False,
+)
+
+
+def test_every_order_of_a_sum_is_within_the_bound() -> None:
+    sample, reference = prepared(CANCELLING)
+    assert reference is not None and reference.bounds is not None and not sample.strict
+    choose = np.random.default_rng(0)
+    for _ in range(50):
+        arguments = sample.arguments(sample.function())
+        _, terms, total = arguments.values
+        for term in choose.permutation(terms * 0.1):
+            total[0] += term
+        compare(reference, arguments, None, sample)
+
+
+@pytest.mark.parametrize(("place", "by"), [(0, 1e-3), (1, 1e-9)])
+def test_what_rounding_does_not_explain_is_found(place: int, by: float) -> None:
+    sample, reference = prepared(CANCELLING)
+    assert reference is not None
+    arguments = sample.arguments(sample.function())
+    sample.function()(*arguments.values)
+    arguments.values[2][place] += by
+    with pytest.raises(Difference):
+        compare(reference, arguments, None, sample)
+
+
+def test_what_rounding_may_decide_has_no_bound() -> None:
+    third = Bounded(np.longdouble(1) / 3, 1 / 3, 2.0, UNIT)
+    assert third * 3 > 0.5 and abs(-third) < 1
+    for decides in (
+        lambda: third * 3 > 1.0,
+        lambda: 1.0 / (third * 3 - 1),
+        lambda: (third * 3 - 1).sqrt(),
+        lambda: int(third),
+    ):
+        with pytest.raises(UndecidedError):
+            decides()
