@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path, PurePosixPath
+from types import ModuleType
 
 import pytest
 
@@ -65,13 +67,19 @@ def process_group(item: pytest.Item) -> str | None:
     """
     module = getattr(item, "module", None)
     names = vars(module) if module else {}
-    if any(hasattr(value, "cache_info") and value.__module__ == module.__name__ for value in names.values()):
+    if module is not None and _keeps_work(module):
         return _path(item)
     if "polybench_case" not in names:
         return None
     cases = sys.modules[names["polybench_case"].__module__]
     parameters = getattr(getattr(item, "callspec", None), "params", {}).values()
     return next((f"kernel {name}" for name in parameters if isinstance(name, str) and name in cases.POLYBENCH), None)
+
+
+@cache
+def _keeps_work(module: ModuleType) -> bool:
+    """Return whether a module has a function of its own that keeps what it has made."""
+    return any(hasattr(value, "cache_info") and value.__module__ == module.__name__ for value in vars(module).values())
 
 
 def mark(items: Iterable[pytest.Item]) -> None:
@@ -105,4 +113,9 @@ def _quick_cases(items: Iterable[pytest.Item]) -> set[str]:
 
 
 def _path(item: pytest.Item) -> str:
-    return item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else item.path.as_posix()
+    return _below_root(item.path)
+
+
+@cache
+def _below_root(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.as_posix()

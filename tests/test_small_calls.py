@@ -49,6 +49,7 @@ def layouts(array: np.ndarray) -> Iterator[np.ndarray]:
     yield array[::-1].copy()[::-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "complex64"])
 def test_matrices(dtype: str, calls: Calls) -> None:
     rng = np.random.default_rng(0)
@@ -66,6 +67,7 @@ def test_matrices(dtype: str, calls: Calls) -> None:
     assert not calls
 
 
+@pytest.mark.slow
 def test_what_is_not_small_or_not_of_one_type_is_numpys(calls: Calls) -> None:
     A, b = np.eye(33)[None] * 2.0, np.ones((1, 33))
     (x, *_), right = of_matrices(A, b, b[:, :, None]), of_matrices.__wrapped__(A, b, b[:, :, None])
@@ -86,6 +88,7 @@ def solved(A, b):
     return x
 
 
+@pytest.mark.slow
 def test_exceptions_are_numpys(calls: Calls) -> None:
     A, b = np.ones((2, 3, 3)), np.ones((2, 3))
     A[0] = [[0, 2, 1], [1, 0, 0], [4, 1, 0]]  # whose first pivot is 0

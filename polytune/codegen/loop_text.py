@@ -113,22 +113,14 @@ def _write_operation(writer: SourceWriter, about: str, operation: Operation) -> 
         case Assign(target, value):
             writer.line(f"{about}{_text(target)} = {_text(value)}")
         case Branch(condition, then, otherwise):
-            with writer.indented(f"{about}if {_text(condition)}:"):
-                for part in then:
-                    _write_operation(writer, "", part)
+            _write_body(writer, f"{about}if {_text(condition)}:", then)
             if otherwise:
-                with writer.indented("else:"):
-                    for part in otherwise:
-                        _write_operation(writer, "", part)
+                _write_body(writer, "else:", otherwise)
         case While(condition, body):
-            with writer.indented(f"{about}while {_text(condition)}:"):
-                for part in body:
-                    _write_operation(writer, "", part)
+            _write_body(writer, f"{about}while {_text(condition)}:", body)
         case Loop(counter, start, stop, step, body):
             by = f" by {step}" if step != 1 else ""
-            with writer.indented(f"{about}for {counter} from {_text(start)} to {_text(stop)}{by}:"):
-                for part in body:
-                    _write_operation(writer, "", part)
+            _write_body(writer, f"{about}for {counter} from {_text(start)} to {_text(stop)}{by}:", body)
         case Break():
             writer.line(f"{about}break")
         case Continue():
@@ -137,14 +129,18 @@ def _write_operation(writer: SourceWriter, about: str, operation: Operation) -> 
             with writer.indented(f"{about}if {_text(violation)}:"):
                 writer.line(f"{_text(report)} = {site}")
             if body:
-                with writer.indented("else:"):
-                    for part in body:
-                        _write_operation(writer, "", part)
+                _write_body(writer, "else:", body)
         case LibraryCall(function, results, arguments):
             sides = [", ".join(map(_part_text, parts)) for parts in (results, arguments)]
             writer.line(f"{about}{sides[0]} = {function}({sides[1]})")
         case _:
             assert_never(operation)
+
+
+def _write_body(writer: SourceWriter, heading: str, body: Sequence[Operation]) -> None:
+    with writer.indented(heading):
+        for operation in body:
+            _write_operation(writer, "", operation)
 
 
 def _part_text(part: ArrayPart) -> str:

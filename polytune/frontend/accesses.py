@@ -107,21 +107,26 @@ class _Collector:
                     yield from self.expression(start, guard, assigned, certain)
                     yield from self.expression(stop, guard, assigned, certain)
                     yield from self.operations(body, self.within(guard, operation), False, assigned)
-                case LibraryCall(_, results, arguments):
-                    for part in (*arguments, *results):  # where they are, and how large, may depend on data
-                        for needed in (*part.extents, *part.element.subscripts):
-                            yield from self.expression(needed, guard, assigned, certain)
-                    for part in arguments:
-                        yield Reference(part.element, AccessKind.READ, self.over(guard, part), certain)
-                    for part in results:
-                        known = certain and all(map(self.is_known, (*part.element.subscripts, *part.extents)))
-                        kind = AccessKind.MUST_WRITE if known else AccessKind.MAY_WRITE
-                        yield Reference(part.element, kind, self.over(guard, part), certain)
+                case LibraryCall():
+                    yield from self.library_call(operation, guard, assigned, certain)
                 case Checked(violation, body=()):
                     yield from self.expression(violation, guard, assigned, certain)
                 case Checked(body=body):  # the violation reads what the body does
                     assigned = yield from self.operations(body, guard, certain, assigned)
         return assigned
+
+    def library_call(
+        self, call: LibraryCall, guard: isl.Set | None, assigned: frozenset[str], certain: bool
+    ) -> Iteration[Reference]:
+        for part in (*call.arguments, *call.results):  # where they are, and how large, may depend on data
+            for needed in (*part.extents, *part.element.subscripts):
+                yield from self.expression(needed, guard, assigned, certain)
+        for part in call.arguments:
+            yield Reference(part.element, AccessKind.READ, self.over(guard, part), certain)
+        for part in call.results:
+            known = certain and all(map(self.is_known, (*part.element.subscripts, *part.extents)))
+            kind = AccessKind.MUST_WRITE if known else AccessKind.MAY_WRITE
+            yield Reference(part.element, kind, self.over(guard, part), certain)
 
     def expression(
         self, expression: Expression, guard: isl.Set | None, assigned: frozenset[str], certain: bool

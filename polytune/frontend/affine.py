@@ -156,15 +156,7 @@ class AffineBuilder:
         return functions[0].lt_set(functions[1]) if strictly else functions[0].le_set(functions[1])
 
     def _function(self, expression: Expression) -> isl.PwAff:
-        match expression:
-            case Element(array, ()):
-                raise NotAffineError(f"depends on the variable {array}, whose values are only known at run time")
-            case Element(array):
-                raise NotAffineError(f"depends on elements of {array}")
-            case Call(function):
-                raise NotAffineError(f"calls {function}")
-        if expression.dtype not in INTEGER_TYPES:
-            raise NotAffineError("is not an integer")
+        _require_integer(expression)
         match expression:
             case Constant(value):
                 return self.integer(int(value))
@@ -227,6 +219,19 @@ class AffineBuilder:
     @staticmethod
     def _choice(condition: isl.Set, then: isl.PwAff, otherwise: isl.PwAff) -> isl.PwAff:
         return then.intersect_params(condition).union_add(otherwise.intersect_params(condition.complement()))
+
+
+def _require_integer(expression: Expression) -> None:
+    """Raise ``NotAffineError`` where an expression is data, a call or no integer."""
+    match expression:
+        case Element(array, ()):
+            raise NotAffineError(f"depends on the variable {array}, whose values are only known at run time")
+        case Element(array):
+            raise NotAffineError(f"depends on elements of {array}")
+        case Call(function):
+            raise NotAffineError(f"calls {function}")
+    if expression.dtype not in INTEGER_TYPES:
+        raise NotAffineError("is not an integer")
 
 
 def _extremum(expression: Expression) -> tuple[str, Expression, Expression] | None:

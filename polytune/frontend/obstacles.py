@@ -150,19 +150,20 @@ def _read_inside(frame: Frame, statement: ast.stmt, lower: LowerOne) -> None:
             for item in items:
                 if item.optional_vars is not None:
                     _make_unknown(frame, item.optional_vars)
-            for each in body:
-                read_on(frame, each, lower)
+            _read_block(frame, body, lower)
         case ast.Try(body, handlers, otherwise, final):
-            for each in (*body, *otherwise):
-                read_on(frame, each, lower)
+            _read_block(frame, [*body, *otherwise], lower)
             aside = frame.inside(conditional=True)
             for handler in handlers:
                 if handler.name is not None:
                     aside.bindings[handler.name] = Unknown()
-                for each in handler.body:
-                    read_on(aside, each, lower)
-            for each in final:
-                read_on(frame, each, lower)
+                _read_block(aside, handler.body, lower)
+            _read_block(frame, final, lower)
+
+
+def _read_block(frame: Frame, statements: Sequence[ast.stmt], lower: LowerOne) -> None:
+    for statement in statements:
+        read_on(frame, statement, lower)
 
 
 def _read_loop(frame: Frame, statement: ast.For, lower: LowerOne) -> None:

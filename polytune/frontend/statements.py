@@ -56,14 +56,8 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
         case ast.Assign(targets, ast.IfExp(test, then, otherwise)) if _chooses_array(frame, then, otherwise):
             first, second = (ast.copy_location(ast.Assign(targets, side), node) for side in (then, otherwise))
             control.lower_if(frame, ast.copy_location(ast.If(test, [first], [second]), node), lower_block)
-        case ast.Assign(targets, value):
-            require_own_shape(frame, node)
-            assign_targets(frame, node, targets, value)
-        case ast.AnnAssign(target, _, value):
-            if value is not None:
-                assign_targets(frame, node, [target], value)
-        case ast.AugAssign():
-            assign_augmented(frame, node)
+        case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+            _assign(frame, node)
         case ast.Break() | ast.Continue() if frame.opaque:
             jump = Break() if isinstance(node, ast.Break) else Continue()
             frame.nodes.append(Perform((jump,), frame.source.location(node), frame.source.segment(node)))
@@ -76,20 +70,41 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
         case ast.Pass() | ast.Expr(ast.Constant()):
             pass
         case ast.Delete(targets) if all(isinstance(target, ast.Name) for target in targets):
-            for name in targets:
-                assert isinstance(name, ast.Name)
-                lookup(frame, name)
-                frame.bindings.pop(name.id, None)
+            _delete(frame, targets)
         case ast.With(items, body) if _is_silent(frame, items) and not _jumps(body):
             lower_block(frame, body)
         case ast.Expr(ast.Call() as call):
             _call(frame, node, call)
         case ast.Expr(value):
-            unused = number(frame, value)
-            if any(isinstance(part, Element) for part in walk(unused.expression)):  # which may be out of range
-                store_scalar(frame, node, frame.kernel.fresh("unused"), unused)
+            _evaluate_unused(frame, node, value)
         case _:
             raise refuse_statement(frame.source, node)
+
+
+def _assign(frame: Frame, node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
+    match node:
+        case ast.Assign(targets, value):
+            require_own_shape(frame, node)
+            assign_targets(frame, node, targets, value)
+        case ast.AnnAssign(target, _, value):
+            if value is not None:
+                assign_targets(frame, node, [target], value)
+        case ast.AugAssign():
+            assign_augmented(frame, node)
+
+
+def _delete(frame: Frame, targets: Sequence[ast.expr]) -> None:
+    for name in targets:
+        assert isinstance(name, ast.Name)
+        lookup(frame, name)
+        frame.bindings.pop(name.id, None)
+
+
+def _evaluate_unused(frame: Frame, node: ast.stmt, value: ast.expr) -> None:
+    """Keep a value that nothing reads where it has an element, which may be out of range."""
+    unused = number(frame, value)
+    if any(isinstance(part, Element) for part in walk(unused.expression)):
+        store_scalar(frame, node, frame.kernel.fresh("unused"), unused)
 
 
 def _require(frame: Frame, node: ast.Assert, condition: Value, what: str) -> None:

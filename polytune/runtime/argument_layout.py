@@ -20,7 +20,7 @@ import numpy as np
 from llvmlite import ir
 from numba import njit
 from numba.core import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
 
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.entries import Entry
@@ -62,6 +62,45 @@ def _put(typing_context, address, value):
     return types.void(types.int64, types.int64), emit
 
 
+@register_jitable
+def _is_like(array, own):
+    """Compare the header of an array with the words of an argument, all but where its elements are."""
+    rank = word(own, _OWN_RANK)
+    if (
+        word(array, _ELEMENTS) != word(own, _OWN_ELEMENTS)
+        or word(array, _FLAGS) & _COMPARED_FLAGS != word(own, _OWN_FLAGS)
+        or word(array, _RANK) & _LOWER != rank
+    ):
+        return False
+    shape = word(array, _SHAPE)
+    strides = word(array, _STRIDES)
+    for axis in range(rank):
+        if word(shape, axis) != word(own, _FIXED + axis) or word(strides, axis) != word(own, _FIXED + rank + axis):
+            return False
+    return True
+
+
+@register_jitable
+def _may_overlap(layout, arguments, own, k):
+    """Return whether the bytes that an array reaches, by its words and its place among the arguments, are close to
+    another one's."""
+    data = word(word(arguments, _ITEMS + k), _DATA)
+    if word(own, _LOW) >= word(own, _HIGH):
+        return False
+    other = layout + 8
+    for j in range(word(layout, 0)):
+        if j != k and word(other, _KIND) == _ARRAY:
+            beside = word(word(arguments, _ITEMS + j), _DATA)
+            if (
+                word(other, _LOW) < word(other, _HIGH)
+                and data + word(own, _LOW) < beside + word(other, _HIGH)
+                and beside + word(other, _LOW) < data + word(own, _HIGH)
+            ):
+                return True
+        other += 8 * word(other, _SIZE)
+    return False
+
+
 @njit(nogil=True, cache=keeps_code(__file__))
 def _fit(layout, arguments, context):
     """Compare arguments with a layout, and write what changes from call to call into a context.
@@ -82,21 +121,8 @@ def _fit(layout, arguments, context):
         value = word(arguments, _ITEMS + k)
         if word(value, _TYPE) != word(own, _OWN_TYPE):
             return DIFFERS
-        if word(own, _KIND) == _ARRAY:
-            rank = word(own, _OWN_RANK)
-            if (
-                word(value, _ELEMENTS) != word(own, _OWN_ELEMENTS)
-                or word(value, _FLAGS) & _COMPARED_FLAGS != word(own, _OWN_FLAGS)
-                or word(value, _RANK) & _LOWER != rank
-            ):
-                return DIFFERS
-            shape = word(value, _SHAPE)
-            strides = word(value, _STRIDES)
-            for axis in range(rank):
-                if word(shape, axis) != word(own, _FIXED + axis) or word(strides, axis) != word(
-                    own, _FIXED + rank + axis
-                ):
-                    return DIFFERS
+        if word(own, _KIND) == _ARRAY and not _is_like(value, own):
+            return DIFFERS
         own += 8 * word(own, _SIZE)
     if context == 0:
         return FITS
@@ -107,21 +133,9 @@ def _fit(layout, arguments, context):
         if word(own, _KIND) == _FLOAT:
             _put(context + word(own, _PLACE), word(value, _NUMBER))
         elif word(own, _KIND) == _ARRAY:
-            data = word(value, _DATA)
-            _put(context + word(own, _PLACE), data)
-            if word(own, _IS_WRITTEN) != 0 and found == FITS:
-                other = layout + 8
-                for j in range(count):
-                    if j != k and word(other, _KIND) == _ARRAY:
-                        beside = word(word(arguments, _ITEMS + j), _DATA)
-                        if (
-                            word(own, _LOW) < word(own, _HIGH)
-                            and word(other, _LOW) < word(other, _HIGH)
-                            and data + word(own, _LOW) < beside + word(other, _HIGH)
-                            and beside + word(other, _LOW) < data + word(own, _HIGH)
-                        ):
-                            found = MAY_OVERLAP
-                    other += 8 * word(other, _SIZE)
+            _put(context + word(own, _PLACE), word(value, _DATA))
+            if word(own, _IS_WRITTEN) != 0 and found == FITS and _may_overlap(layout, arguments, own, k):
+                found = MAY_OVERLAP
         own += 8 * word(own, _SIZE)
     reset(context)
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dask.array
 import numpy as np
 import pytest
 
@@ -53,6 +52,8 @@ def added(A, total):
 
 
 def zeros(*shape, chunks):
+    import dask.array  # takes a second, which collecting the tests need not wait for
+
     return dask.array.zeros(shape, chunks=chunks)
 
 

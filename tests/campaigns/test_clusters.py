@@ -41,6 +41,7 @@ def client():
         yield client
 
 
+@pytest.mark.slow
 def test_a_cluster_tunes_though_a_worker_is_killed(client, tmp_path, monkeypatch):
     monkeypatch.setattr(running, "_SECONDS_TO_FETCH", 3.0)
     killed, names = [], set()
@@ -76,6 +77,7 @@ def test_a_cluster_tunes_though_a_worker_is_killed(client, tmp_path, monkeypatch
 VERBS = ("describe", "compile", "measure", "compare")
 
 
+@pytest.mark.slow
 def test_the_command_runs_a_campaign(client, tmp_path, monkeypatch):
     monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "cache"))
     shapes = tmp_path / "shapes.toml"

@@ -175,6 +175,12 @@ class _FunctionLowering:
         self._assign(name, NativeValue(memory.kind, memory.parts))
         self._allocated[name] = memory
 
+    def _release(self, name: str, call: ast.Call) -> None:
+        """Give an array's memory back where its last use is kept alive."""
+        if self._expressions.named(call.func) is not keep_alive:
+            raise NotNativeError(ast.unparse(call))
+        release(self._builder, self._allocated.pop(name))
+
     def _statements(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
             if self._builder.block.is_terminated:  # what follows ``break`` is never reached
@@ -195,10 +201,8 @@ class _FunctionLowering:
                 self._assign(name, self._expressions.assigned(target, updated))
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=subscripts) as target], value=node):
                 self._expressions.store(name, subscripts, self._expressions.assigned(target, node))
-            case ast.Expr(value=ast.Call(func=function, args=[ast.Name(id=name)])) if name in self._allocated:
-                if self._expressions.named(function) is not keep_alive:
-                    raise NotNativeError(ast.unparse(statement))
-                release(self._builder, self._allocated.pop(name))
+            case ast.Expr(value=ast.Call(args=[ast.Name(id=name)]) as call) if name in self._allocated:
+                self._release(name, call)
             case ast.Expr(value=ast.Call() as call):
                 value(call)
             case ast.If(test=test, body=then, orelse=otherwise):
@@ -209,18 +213,14 @@ class _FunctionLowering:
                 if self._expressions.named(function) is not range:
                     raise NotNativeError("a loop over something else than a range")
                 self._for(name, bounds, statement.body)
-            case ast.Return(value=None):
-                self._return(None)
-            case ast.Return(value=ast.expr() as node):
-                self._return(value(node))
-            case ast.Expr(value=ast.Constant(value=str())):  # the documentation
+            case ast.Return(value=node):
+                self._return(None if node is None else value(node))
+            case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):  # the documentation
                 pass
             case ast.Break():
                 self._builder.branch(self._loops[-1][1])
             case ast.Continue():
                 self._builder.branch(self._loops[-1][0])
-            case ast.Pass():
-                pass
             case _:
                 raise NotNativeError(ast.unparse(statement).partition("\n")[0])
 

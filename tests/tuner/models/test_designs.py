@@ -6,7 +6,6 @@ import doctest
 
 import numpy as np
 import pytest
-import scipy.stats
 
 from polytune.tuner import designs
 
@@ -18,6 +17,8 @@ def test_the_example_holds():
 
 @pytest.mark.parametrize("power", [-1.5, 0.0, 0.5, 1.0])
 def test_the_transform_is_that_of_box_and_cox(power):
+    import scipy.stats  # takes a second, which collecting the tests need not wait for
+
     costs = np.array([0.1, 1.0, 2.5, 40.0])
     assert designs.box_cox(costs, power) == pytest.approx(scipy.stats.boxcox(costs, lmbda=power))
 
