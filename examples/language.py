@@ -290,6 +290,14 @@ def random_numbers(A: "float64[:, ::1]"):
     A += np.random.normal(0.0, 0.1, size=A.shape)
 
 
+@polytune.kernel
+def shapes_of_data(A: "float64[:, ::1]", sums: "float64[::1]"):
+    left = A.reshape(-1)
+    for step in range(len(sums)):
+        left = left[left > left.mean()]
+        sums[step] = left.sum()
+
+
 # ---- functions and results
 
 

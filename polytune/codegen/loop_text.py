@@ -132,6 +132,8 @@ def _write_operation(writer: SourceWriter, about: str, operation: Operation) -> 
                 _write_body(writer, "else:", body)
         case LibraryCall(function, results, arguments):
             sides = [", ".join(map(_part_text, parts)) for parts in (results, arguments)]
+            if function.startswith("def "):  # the whole text of a loop, which is in the source
+                function = function[len("def ") : function.index("(")]
             writer.line(f"{about}{sides[0]} = {function}({sides[1]})")
         case _:
             assert_never(operation)

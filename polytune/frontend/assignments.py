@@ -8,6 +8,7 @@ from dataclasses import replace
 from polytune.frontend import promotion
 from polytune.frontend.allocation import allocate, is_allocation
 from polytune.frontend.array_expressions.assigning import assign_part, is_part, replace_by_product
+from polytune.frontend.array_expressions.creation import display
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.stores import element_target, update
@@ -81,6 +82,8 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
 
 def _operand(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> Operand | None:
     """Return what is assigned; None where the target has been bound to something else that a call returns."""
+    if isinstance(value, ast.Tuple | ast.List) and value.elts and all(is_part(frame, target) for target in targets):
+        return display(frame, value, evaluate)
     if not isinstance(value, ast.Call):
         return evaluate(frame, value)
     before = set(frame.kernel.arrays)

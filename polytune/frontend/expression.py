@@ -310,3 +310,12 @@ def walk(node: Any) -> Iteration[Any]:
                 below.append(value)
         below.reverse()
         rest += below
+
+
+def arrays_written(node: Any) -> Iteration[str]:
+    """The arrays and variables that an operation, or one in it, may write."""
+    for part in walk(node):
+        if isinstance(part, Assign):
+            yield part.target.array
+        elif isinstance(part, LibraryCall):
+            yield from (result.element.array for result in part.results)

@@ -38,6 +38,7 @@ from polytune.frontend.expression import (
     ParameterValue,
     Power,
     Unary,
+    arrays_written,
     map_children,
     walk,
 )
@@ -82,14 +83,7 @@ def _mentioned(node: Any) -> Multiset[str]:
 
 def _written(nodes: Sequence[Node]) -> set[str]:
     """Return the arrays that something in nodes may write."""
-    found: set[str] = set()
-    for node in nodes:
-        for each in walk(node):
-            if isinstance(each, Assign):
-                found.add(each.target.array)
-            elif isinstance(each, LibraryCall):
-                found.update(part.element.array for part in each.results)
-    return found
+    return {array for node in nodes for array in arrays_written(node)}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.errors import Obstacle, SourceLocation
+from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
 from polytune.frontend.expression import Compare, Element, Expression, Iterator
@@ -40,6 +40,14 @@ class ReconsiderError(Exception):
 
 class RaisingFunctionError(Exception):
     """A function that is called raises exceptions, which its callers have to pass on; the walk starts again."""
+
+
+class NumPyLoopError(Exception):
+    """A loop turned out to need that NumPy runs it as a whole; the walk starts again."""
+
+
+class ShapesOfDataError(UnsupportedSourceError):
+    """An array's shape depends on data, or on how often a loop has run."""
 
 
 class UnknownNameError(Exception):
@@ -162,13 +170,15 @@ class LoopRange:
 @dataclass
 class Knowledge:
     """The findings of earlier walks: the variables that need memory, the types of those, and the names that refused
-    statements assign.  And which functions may write arrays, and which raise exceptions."""
+    statements assign.  And which functions may write arrays, and which raise exceptions; and the loops that NumPy runs,
+    by their files and places."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
     kinds: dict[str, ScalarKind] = field(default_factory=dict)
     writing: dict[Any, bool] = field(default_factory=dict)
     raising: set[Any] = field(default_factory=set)
+    by_numpy: set[tuple[str, int, int]] = field(default_factory=set)
 
 
 @dataclass
@@ -242,6 +252,7 @@ class KernelWalk:
         raised: the variable that says which exception a function that is called has raised; empty where none does.
         exceptions: those, by their numbers from 1.
         obstacles: what is refused, as it is found.
+        of_shapes: those that are shapes which are not known, and the lines of the loops that they are in.
         skipped: how many statements are left out, refused ones and those that need what these were to give.
     """
 
@@ -283,6 +294,7 @@ class KernelWalk:
     raised: str = ""
     exceptions: list[Result] = field(default_factory=list)
     obstacles: list[Obstacle] = field(default_factory=list)
+    of_shapes: dict[Obstacle, range] = field(default_factory=dict)
     skipped: int = 0
 
     @property

@@ -22,7 +22,7 @@ from polytune.frontend.called_functions import CalledFunctions, local_names, mea
 from polytune.frontend.calls_first import GUARDED, RAISED, with_calls_first
 from polytune.frontend.constants import constant_array, tuple_of
 from polytune.frontend.desugaring import desugared, meaning_outside
-from polytune.frontend.expression import Argument, Assign, Constant, Element, ParameterValue, walk
+from polytune.frontend.expression import Argument, Assign, Constant, Element, ParameterValue, arrays_written
 from polytune.frontend.frame import (
     ArrayBinding,
     Exits,
@@ -230,11 +230,11 @@ def _argument(frame: Frame, argument: ast.expr | Meaning) -> Meaning:
 def _refuse_writes(frame: Frame, node: ast.Call, name: str, nodes: Sequence[Node], arrays: set[str]) -> None:
     """Refuse statements that write arrays which were there before, made of a call inside an expression."""
     written = {
-        part.target.array
+        array
         for perform in performed(nodes)
         for operation in perform.operations
-        for part in walk(operation)
-        if isinstance(part, Assign) and part.target.array in arrays
+        for array in arrays_written(operation)
+        if array in arrays
     }
     if written:
         raise frame.source.refusal(

@@ -22,6 +22,7 @@ from polytune.frontend.frame import (
     Frame,
     KernelWalk,
     Knowledge,
+    NumPyLoopError,
     RaisingFunctionError,
     ReconsiderError,
     ScalarBinding,
@@ -30,6 +31,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.inline import inline_call
 from polytune.frontend.iteration import is_over_values
 from polytune.frontend.jumps import structured
+from polytune.frontend.numpy_loops import without_shapes
 from polytune.frontend.obstacles import in_source_order, note
 from polytune.frontend.opaque import performed
 from polytune.frontend.parameters import declare_arguments
@@ -81,6 +83,8 @@ def lower(
         kernel = KernelWalk(signature, affine, knowledge, inline_call, evaluate, strict=strict)
         try:
             nodes = _walk(kernel, source, refused or {})
+        except NumPyLoopError:
+            continue
         except RaisingFunctionError:
             obstacles = kernel.obstacles or obstacles
             continue
@@ -90,7 +94,7 @@ def lower(
             obstacles = kernel.obstacles or obstacles
             continue
         if kernel.skipped and not is_refused:  # what the first whole walk finds; later ones find what follows from it
-            obstacles = kernel.obstacles or obstacles
+            obstacles = without_shapes(kernel, kernel.obstacles) or obstacles
             is_refused = unknown == knowledge.unknown
         grown = {name: join(kind, knowledge.kinds.get(name, kind)) for name, kind in kernel.kinds.items()}
         if grown == knowledge.kinds and unknown == knowledge.unknown:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import numpy as np
+
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -16,7 +18,7 @@ from polytune.frontend.frame import (
     ValueBinding,
     ViewBinding,
 )
-from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.names import element_type, lookup, outside_object
 from polytune.frontend.promotion import Value, constant
 from polytune.records import dataclass
 
@@ -55,7 +57,8 @@ def known_object(frame: Frame, node: ast.expr) -> KnownObject | None:
 
 
 def compared_objects(frame: Frame, node: ast.Compare) -> Value | None:
-    """The outcome of a comparison with None or text, by ``is``, ``==`` or ``in``; None for any other comparison.
+    """The outcome of a comparison with None, text or the type of an array's elements, by ``is``, ``==`` or ``in``; None
+    for any other comparison.
 
     Raises:
         UnsupportedSourceError: a name in it means different things on the ways that lead here.
@@ -63,7 +66,10 @@ def compared_objects(frame: Frame, node: ast.Compare) -> Value | None:
     if len(node.ops) != 1:
         return None
     left, operator, right = node.left, node.ops[0], node.comparators[0]
-    if isinstance(operator, _MEMBERSHIP):
+    types = _compared_types(frame, node)
+    if types is not None:
+        found: bool | None = types
+    elif isinstance(operator, _MEMBERSHIP):
         found = _membership(frame, left, right)
     elif isinstance(operator, _IDENTITY + _EQUALITY):
         sides = known_object(frame, left), known_object(frame, right)
@@ -74,6 +80,37 @@ def compared_objects(frame: Frame, node: ast.Compare) -> Value | None:
     else:
         return None
     return None if found is None else constant(found != isinstance(operator, _NEGATED))
+
+
+def _compared_types(frame: Frame, node: ast.Compare) -> bool | None:
+    """Return whether the type of an array's elements is another one, ``A.dtype == np.float64``, or one of several; None
+    where no such types are compared."""
+    left, operator, right = node.left, node.ops[0], node.comparators[0]
+    is_in = isinstance(operator, _MEMBERSHIP) and isinstance(right, ast.Tuple | ast.List | ast.Set)
+    if not is_in and not isinstance(operator, _EQUALITY):
+        return None
+    others = right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else [right]
+    own, *types = (_element_type(frame, each) for each in (left, *others))
+    known = [each for each in types if each is not None]  # a type of NumPy's may be equal to None
+    if own is None or len(known) < len(types) or not any(_is_of_array(frame, each) for each in (left, *others)):
+        return None
+    return own in known
+
+
+def _element_type(frame: Frame, node: ast.expr) -> np.dtype[Any] | None:
+    """The element type that an expression stands for: that of an array, a type of NumPy's, or its name."""
+    value = node.value if isinstance(node, ast.Constant) else element_type(frame, node)
+    if not isinstance(value, str | type | np.dtype):
+        return None
+    try:
+        return np.dtype(value)
+    except TypeError:
+        return None
+
+
+def _is_of_array(frame: Frame, node: ast.expr) -> bool:
+    """Return whether an expression is the ``dtype`` of an array."""
+    return isinstance(node, ast.Attribute) and node.attr == "dtype" and outside_object(frame, node) is None
 
 
 def _has_none(sides: tuple[KnownObject | None, ...]) -> bool:

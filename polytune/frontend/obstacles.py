@@ -20,6 +20,7 @@ from polytune.frontend.frame import (
     Frame,
     KernelWalk,
     ObjectBinding,
+    ShapesOfDataError,
     Stale,
     Unknown,
     UnknownNameError,
@@ -27,6 +28,7 @@ from polytune.frontend.frame import (
     ViewBinding,
     assigned_names,
 )
+from polytune.frontend.numpy_loops import note_shapes, restart_by_numpy
 from polytune.frontend.outside_calls import unknown_call
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import Parameter
@@ -49,13 +51,17 @@ def read_on(frame: Frame, statement: ast.stmt, lower: LowerOne) -> None:
         lower: lowers one statement, and raises an ``UnsupportedSourceError`` or ``UnknownNameError`` where it cannot.
     """
     kernel, nodes = frame.kernel, len(frame.nodes)
-    is_tried = True
+    is_tried, is_shape = True, False
     calls, before = len(kernel.calls), dict(frame.bindings)
     try:
         if not isinstance(statement, ast.For | ast.While | ast.If | ast.FunctionDef):
             _look_for_unknown(frame, statement)
         lower(frame, statement)
         return
+    except ShapesOfDataError as error:
+        restart_by_numpy(frame, statement)
+        note_shapes(frame, statement, error)
+        is_shape = True  # what reads the array may be refused for something else
     except UnsupportedSourceError as error:
         note(kernel, error.obstacles)
     except UnknownNameError:
@@ -71,8 +77,8 @@ def read_on(frame: Frame, statement: ast.stmt, lower: LowerOne) -> None:
         _read_inside(frame, statement, lower)
         return
     for name in _assigned(statement):
-        keeps_array = isinstance(statement, ast.AugAssign) and isinstance(before.get(name), ArrayBinding | ViewBinding)
-        if not keeps_array:
+        is_array = isinstance(before.get(name), ArrayBinding | ViewBinding)
+        if not (is_array and (is_shape or isinstance(statement, ast.AugAssign))):
             frame.bindings[name] = Unknown()
             kernel.knowledge.unknown.add(frame.unique(name))
 

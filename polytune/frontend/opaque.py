@@ -23,6 +23,7 @@ from polytune.frontend.expression import (
     Power,
     Select,
     Unary,
+    arrays_written,
     children,
     walk,
 )
@@ -180,10 +181,10 @@ def may_change_outcome(condition: Expression, nodes: Sequence[Node]) -> bool:
         return False
     read = {node.array for node in walk(condition) if isinstance(node, Element)}
     return any(
-        isinstance(part, Assign) and part.target.array in read
+        array in read
         for perform in performed(nodes)
         for operation in perform.operations
-        for part in walk(operation)
+        for array in arrays_written(operation)
     )
 
 

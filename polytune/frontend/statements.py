@@ -21,6 +21,7 @@ from polytune.frontend.frame import Frame, ObjectBinding, TupleBinding, Unknown
 from polytune.frontend.items import with_items_named
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.numbers import number, read
+from polytune.frontend.numpy_loops import lower_by_numpy
 from polytune.frontend.obstacles import read_on
 from polytune.frontend.outside_calls import is_method, plain_arguments
 from polytune.frontend.program import Perform
@@ -41,7 +42,8 @@ def lower_block(frame: Frame, statements: Sequence[ast.stmt]) -> None:
 
 def _lower(frame: Frame, node: ast.stmt) -> None:
     node = with_slices_written(frame, with_items_named(frame, node))
-    if not bind_slice(frame, node):
+    is_lowered = isinstance(node, ast.For | ast.While) and lower_by_numpy(frame, node)
+    if not is_lowered and not bind_slice(frame, node):
         _lower_statement(frame, node)
 
 

@@ -86,10 +86,14 @@ def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> No
             ``name=@0`` for the first one by its name, ``name=shape`` for the shape of the first result, ``name=length``
             for its first extent, and ``name=value`` for a constant: ``numpy.sort * axis=0``.  ``results=(0,2)`` says
             which parts of a tuple are results, and ``counted`` that the last result is how many elements the call
-            gives, of which the others have at least as many.
+            gives, of which the others have at least as many.  Or the text of a function, ``def f(...)``, that changes
+            its first arguments, which are the results.
         results: where what it gives is written.
         arguments: the arrays that it is given.
     """
+    if text.startswith("def "):
+        _run_in_place(text, results, arguments)
+        return
     read = _read(text)
     keywords = dict(read.constants)
     for name, place in read.places:
@@ -114,6 +118,34 @@ def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> No
         return
     for target, value in zip(results, values, strict=False):
         target[...] = value
+
+
+def _run_in_place(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> None:
+    """Call a function, given by its text, that changes its first arguments, as many as there are results.
+
+    Args:
+        text: its definition.
+        results: the arrays that it changes.
+        arguments: what these have before, which may lie where the results do, and what else it is given, which it
+            cannot change.
+    """
+    for target, value in zip(results, arguments, strict=False):
+        if not np.may_share_memory(target, value):
+            target[...] = value
+    others = arguments[len(results) :]
+    for array in others:
+        array.flags.writeable = False
+    with np.errstate(all="ignore"):
+        _defined(text)(*results, *others)
+
+
+@functools.cache
+def _defined(text: str) -> Callable[..., Any]:
+    """The function that a text defines."""
+    namespace: dict[str, Any] = {}
+    exec(compile(text, "<loop that NumPy runs>", "exec"), namespace)
+    found: Callable[..., Any] = namespace[text[len("def ") : text.index("(")]]
+    return found
 
 
 @dataclass(frozen=True)

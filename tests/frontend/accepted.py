@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.frontend import (  # noqa: F401  (they register what they have)
+    accepted_by_numpy,
     accepted_counts,
     accepted_forms,
     accepted_functions,

@@ -329,3 +329,22 @@ def nothing_of_no_elements(A):
     if A.size > 0 and not A.size >= 1:
         return 1.0, 1
     return A.max(axis=0)[0] - A[:, 0].min(), A[-1].argmax()
+
+
+@accepted(
+    lambda: (matrix(3, 4),),
+    lambda: (matrix(3, 4).astype(np.float32),),
+    lambda: (np.ones((3, 4), dtype=np.int64),),
+)
+def what_depends_on_types(A):
+    factor = 2 if A.dtype == np.float64 else 3 if A.dtype in (np.float32, "float16") else 5
+    B = A * factor
+    return B, 1.0 if B.dtype != A.dtype else 2.0, A.dtype == "int64"
+
+
+@accepted(lambda: (matrix(3, 2), 4), lambda: (np.ones((2, 2), dtype=np.int64), 3))
+def rows_of_numbers(A, n: int):
+    for i in range(len(A)):
+        A[i] = A[i, 1] + 1, A[i, 0] * n
+    A[:, 0][:2] = [n, 2.75]
+    A[0] = A[1] = n, n + 1

@@ -24,7 +24,16 @@ from polytune.frontend.array_expressions.temporaries import allocate, kept, sett
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Sum
 from polytune.frontend.array_expressions.views import in_memory, whole
 from polytune.frontend.expression import Compare, Expression, ParameterValue, Select
-from polytune.frontend.frame import ArrayBinding, Binding, Frame, Meaning, SelectionBinding, TupleBinding, ViewBinding
+from polytune.frontend.frame import (
+    ArrayBinding,
+    Binding,
+    Frame,
+    Meaning,
+    SelectionBinding,
+    ShapesOfDataError,
+    TupleBinding,
+    ViewBinding,
+)
 from polytune.frontend.names import outside_object
 from polytune.frontend.refusals import counted
 from polytune.frontend.scop import ArrayRole
@@ -146,6 +155,8 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
     """
     name = target.id
     if isinstance(operand, Selection):
+        if name in frame.pinned:
+            raise _is_another_one(frame, node, name)
         frame.bindings[name] = SelectionBinding(named(frame, node, operand))
         return
     before = frame.bindings.get(name)
@@ -157,14 +168,7 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
             store(frame, node, current, operand)
             return
         if name in frame.pinned:
-            raise frame.source.refusal(
-                node,
-                f"the array {name!r} is another one after an iteration of the loop",
-                "which array a name means must not depend on how often a loop has run, and its elements cannot be "
-                "assigned, as the shape or type differs, or another name has the array too",
-                f"make it before the loop, as {name} = {name}.copy(), and assign {name}[:] = ... in it; where fewer "
-                f"elements are left each time, count those: {name}[:n] = kept, with n = len(kept)",
-            )
+            raise _is_another_one(frame, node, name)
     if isinstance(operand, ArrayValue) and operand.copied is not None and reshaped_in_place(frame, node, operand):
         operand = operand.copied[1]
     if isinstance(operand, ArrayValue):
@@ -181,6 +185,19 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
     frame.bindings[name] = binding_of(frame, result)
     if result.is_new and result.region is not None:
         frame.kernel.owners[result.region.array] = (id(frame.names), name)
+
+
+def _is_another_one(frame: Frame, node: ast.stmt, name: str) -> ShapesOfDataError:
+    """The error for a name that means an array after an iteration of a loop whose elements cannot be assigned to the
+    one before."""
+    return ShapesOfDataError(
+        frame.source.location(node),
+        f"the array {name!r} is another one after an iteration of the loop",
+        "which array a name means must not depend on how often a loop has run, and its elements cannot be "
+        "assigned, as the shape or type differs, or another name has the array too",
+        f"make it before the loop, as {name} = {name}.copy(), and assign {name}[:] = ... in it; where fewer "
+        f"elements are left each time, count those: {name}[:n] = kept, with n = len(kept)",
+    )
 
 
 def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = "") -> None:

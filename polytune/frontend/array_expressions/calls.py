@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune.errors import UnsupportedSourceError
 from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.affine_arithmetic import integer, normal
 from polytune.frontend.array_expressions.elementwise import as_array, computed
@@ -21,7 +22,7 @@ from polytune.frontend.array_expressions.sizes import require, size_text
 from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.expression import Compare, Expression
-from polytune.frontend.frame import Frame, TupleBinding
+from polytune.frontend.frame import Frame, ShapesOfDataError, TupleBinding
 from polytune.frontend.names import element_type
 from polytune.frontend.parameters import derive, with_products
 from polytune.frontend.promotion import Value, number
@@ -170,10 +171,11 @@ class ArrayCall:
             derived = derive(self.frame, self.frame.kernel.fresh("size"), value)
             if derived is not None:
                 return derived.expression
-        raise self.refusal(
+        error = self.refusal(
             f"the size {self.frame.source.segment(node)} of an array depends on data",
             "pass the size as an integer argument, or make the array before the kernel is called",
         )
+        raise ShapesOfDataError(error.location, error.what, error.reason, error.remedy)
 
     def of(self, function: Any, operand: Operand, *names: str, **given: ast.expr) -> Operand:
         """Return what another function gives of an operand, and of arguments of this call.
@@ -202,7 +204,7 @@ class ArrayCall:
         text = f"{what} of an extent of {size_text(self.frame.kernel, size)} in place of {wanted}"
         require(self.frame, self.node, condition, text, (), f"pass arrays that have {wanted}")
 
-    def refusal(self, what: str, remedy: str) -> Exception:
+    def refusal(self, what: str, remedy: str) -> UnsupportedSourceError:
         """The error that refuses this call; for the caller to raise."""
         reason = "of arrays, a call's shape and type must be known before the kernel runs"
         return self.frame.source.refusal(self.node, what, reason, remedy)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from polytune.frontend.array_expressions.temporaries import emit, perform, scalar
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import in_memory
-from polytune.frontend.expression import Assign, Element, Expression, walk
+from polytune.frontend.expression import Assign, Element, Expression, arrays_written, walk
 from polytune.frontend.frame import CapturedValue, Frame
 from polytune.frontend.opaque import performed
 from polytune.frontend.program import Node
@@ -51,7 +51,7 @@ def captured(frame: Frame, node: ast.AST, expression: Expression) -> Element:
 def _written(nodes: Sequence[Node]) -> set[str]:
     """The arrays and variables that nodes assign."""
     operations = (operation for each in performed(nodes) for operation in each.operations)
-    return {part.target.array for operation in operations for part in walk(operation) if isinstance(part, Assign)}
+    return {array for operation in operations for array in arrays_written(operation)}
 
 
 def is_of_data(frame: Frame, expression: Expression) -> bool:

@@ -78,6 +78,30 @@ def change(frame: Frame, node: ast.AST, function: str, target: ArrayValue, *, st
     store(frame, node, target, changed)
 
 
+def in_place_call(
+    frame: Frame,
+    node: ast.AST,
+    function: str,
+    changed: Sequence[ArrayValue],
+    arguments: Sequence[ArrayValue | Value],
+) -> None:
+    """Lower a call of a function of Python's that changes elements of arrays where they are.
+
+    As it may change some of them only, it reads and writes them all.
+
+    Args:
+        frame: where it stands.
+        node: what it is in the source.
+        function: the text of the function, see ``polytune.runtime.library.run``.
+        changed: its first arguments, arrays in memory, whose elements it may change.
+        arguments: those after them.
+    """
+    places = [_in_memory(frame, node, argument) for argument in (*changed, *arguments)]
+    parts = [_part(frame, region, shape) for region, shape in places]
+    operation = LibraryCall(function, tuple(parts[: len(changed)]), tuple(parts), Element(REPORT, (), "int64"))
+    emit(frame, node, [perform(frame, node, operation)])
+
+
 def _in_memory(frame: Frame, node: ast.AST, argument: ArrayValue | Value) -> tuple[ArrayRegion, Shape]:
     """Return where an argument is; what is not in memory is computed into a new local array."""
     if isinstance(argument, ArrayValue) and argument.shape:
