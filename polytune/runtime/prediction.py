@@ -160,13 +160,18 @@ class Prediction:
             calls = max(_CALLS, _SECONDS / max(self._seconds_or_never(found[0]), _SHORTEST))
             costs = {each: calls * self._seconds_or_never(each) + compilation(each) for each in found}
             least = min(costs.values())
-            # The module has its versions in the order of what they promise: that decides between near equals.
-            ranks = {name: rank for rank, name in enumerate(self._versions)}
             near = [each for each in found if costs[each] <= _NEAR * least]
-            first = min(near or found, key=lambda each: ranks[str(each["version"])])
+            first = min(near or found, key=self._preference)
             found.remove(first)
             found.insert(0, first)
         return found
+
+    def _preference(self, configuration: Configuration) -> tuple[int, int]:
+        """Return what decides between near equals: the fewer loops are cut into tiles, the fewer rows and streams of
+        lines begin anew, at more than the rates say where data lie in the last cache; then the order of the module,
+        which is that of what versions promise."""
+        name = str(configuration["version"])
+        return len(self._versions[name].sizes), list(self._versions).index(name)
 
     def _seconds_or_never(self, configuration: Mapping[str, Any]) -> float:
         seconds = self.seconds(configuration)

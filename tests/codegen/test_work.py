@@ -255,6 +255,21 @@ def test_a_version_that_is_slow_to_compile_is_not_the_first_one_for_little_work(
     assert prediction.ranked(compilation)[0]["version"] != best["version"]
 
 
+def outer_products_added(a, x, y):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            a[i, j] += x[i] * y[j]
+
+
+def test_rows_are_not_cut_where_nothing_is_expected_of_it():
+    generated, _ = generated_of(outer_products_added, np.ones((8, 8)), np.ones(8), np.ones(8))
+    prediction = Prediction(generated.module, generated.space, (640, 700), 2)
+    cut = generated.space.configuration(version="tiled", threads=2, tile_0=32, tile_1=512)
+    whole = generated.space.configuration(version="parallel", threads=2, tile_0=32)
+    assert prediction.seconds(cut) == pytest.approx(prediction.seconds(whole), rel=0.03)
+    assert prediction.ranked(lambda _: 0.1)[0] == whole
+
+
 def test_there_is_a_rate_for_everything_that_is_counted():
     assert set(RATES) == set(Kind) and all(rate > 0 for rate in RATES.values())
 
