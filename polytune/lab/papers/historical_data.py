@@ -79,7 +79,7 @@ def _prunings(recordings: Recordings, effort: Effort, folder: Path) -> Reproduct
                 ({"cutoff": _PAPERS_CUTOFF, "level": "median"}, "the paper's"),
             ):
                 for method in METHODS:
-                    pruning = prune(recorded, method, **settings)  # type: ignore[arg-type]
+                    pruning = prune(recorded, method, **settings)
                     for target, other in family.members.items():
                         if target == source:
                             continue
