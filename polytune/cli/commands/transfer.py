@@ -35,7 +35,7 @@ def transfer(
         float, typer.Option(metavar="SHARE", help="Of the largest mutual information, below which one is pruned.")
     ] = 0.05,
     level: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What a pruned parameter keeps: its best or its median value.")
+        str | None, typer.Option(metavar="NAME", help="Which value a pruned parameter keeps: common, best or median.")
     ] = None,
     search: Annotated[
         list[str] | None, typer.Option(metavar="NAME...", help="Run these on full and conservatively pruned spaces.")

@@ -10,9 +10,10 @@ from polytune.lab.historical.convergence import Convergence, convergence
 from polytune.lab.historical.families import Family, families
 from polytune.lab.historical.information import mutual_information
 from polytune.lab.historical.portions import expected_steps, portion, steps_to_find
-from polytune.lab.historical.pruning import METHODS, Pruning, Retention, prune, pruned, retention
+from polytune.lab.historical.pruning import CUTOFF, METHODS, Pruning, Retention, prune, pruned, retention
 
 __all__ = [
+    "CUTOFF",
     "METHODS",
     "Convergence",
     "Family",

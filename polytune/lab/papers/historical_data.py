@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from pathlib import Path
 
 from polytune.lab.historical import (
+    CUTOFF,
     METHODS,
     Family,
     convergence,
@@ -23,6 +25,7 @@ from polytune.lab.papers.item import Effort, Item, Recordings, Reproduction, Tab
 __all__ = ["ITEMS"]
 
 _PAPER = "Oľha et al., Exploiting historical data, CCPE 2020"
+_PAPERS_CUTOFF = 0.2
 
 
 def _families(recordings: Recordings) -> list[Family]:
@@ -70,9 +73,13 @@ def _prunings(recordings: Recordings, effort: Effort, folder: Path) -> Reproduct
     rows, conservative = [], []
     for family in _families(recordings):
         for source, recorded in family.members.items():
-            for settings, label in (({}, "polytune's"), ({"cutoff": 0.2, "level": "median"}, "the paper's")):
+            for settings, label in (
+                ({}, "polytune's"),
+                ({"cutoff": _PAPERS_CUTOFF}, "the paper's cutoff"),
+                ({"cutoff": _PAPERS_CUTOFF, "level": "median"}, "the paper's"),
+            ):
                 for method in METHODS:
-                    pruning = prune(recorded, method, **settings)  # type: ignore[arg-type]
+                    pruning = prune(recorded, method, **settings)
                     for target, other in family.members.items():
                         if target == source:
                             continue
@@ -106,30 +113,35 @@ def _prunings(recordings: Recordings, effort: Effort, folder: Path) -> Reproduct
 
 def _convergence(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
     rows, figures = [], {}
-    gains: dict[str, list[float]] = {"random": [], "annealing": []}
+    gains: dict[tuple[float, str], list[float]] = {}
     for family in _families(recordings):
-        for source, recorded in family.members.items():
-            pruning = prune(recorded)
-            if not pruning.fixed:
-                continue
-            for target, other in family.members.items():
-                if target == source:
+        information = {name: mutual_information(each) for name, each in family.members.items()}
+        for source, target in itertools.permutations(family.members, 2):
+            for cutoff in (CUTOFF, _PAPERS_CUTOFF):
+                pruning = prune(family.members[source], cutoff=cutoff)
+                if not pruning.fixed:
                     continue
-                runs = [convergence(other, pruning, search, effort.repeats, seed=effort.seed) for search in gains]
+                runs = [
+                    convergence(family.members[target], pruning, search, effort.repeats, seed=effort.seed)
+                    for search in ("random", "annealing")
+                ]
                 for run in runs:
-                    gains[run.search].append(run.gain)
+                    gains.setdefault((cutoff, run.search), []).append(run.gain)
                     pruned = "never" if math.isinf(run.pruned_mean) else f"{run.pruned_mean:.1f}"
-                    row = [family.kernel, source, target, run.search, f"{run.full_mean:.1f}", pruned, f"{run.gain:.2f}"]
-                    rows.append(row)
-                information = {name: mutual_information(each) for name, each in family.members.items()}
-                *_, file = draw_family(family, information, {(source, target): runs}, folder)
-                figures[f"{family.kernel}: {source} to {target} (figure 5)"] = file
+                    pair = [family.kernel, source, target, f"{cutoff:.0%}", run.search]
+                    rows.append([*pair, f"{run.full_mean:.1f}", pruned, f"{run.gain:.2f}"])
+                if cutoff == CUTOFF:
+                    *_, file = draw_family(family, information, {(source, target): runs}, folder)
+                    figures[f"{family.kernel}: {source} to {target} (figure 5)"] = file
     if not rows:
         return None
-    shares = {search: sum(gain > 1 for gain in each) / len(each) for search, each in gains.items()}
-    ours = "pruning helps " + ", ".join(f"{search} in {share:.0%}" for search, share in shares.items())
-    ours += f" of the pairs of devices; the largest gain is {max(gains['random']):.1f} times fewer random steps"
-    columns = ["kernel", "from", "to", "search", "full space", "pruned space", "gain"]
+    helped = [
+        f"{search} in {sum(gain > 1 for gain in each) / len(each):.0%} of {len(each)} pairs of devices "
+        f"with a cutoff of {cutoff:.0%} (largest gain {max(each):.1f})"
+        for (cutoff, search), each in gains.items()
+    ]
+    ours = "pruning helps " + ", ".join(helped)
+    columns = ["kernel", "from", "to", "cutoff", "search", "full space", "pruned space", "gain"]
     return Reproduction(ours, [Table(f"Mean steps of {effort.repeats} runs to 90 %", columns, rows)], figures)
 
 

@@ -16,7 +16,7 @@ from polytune.tuner.spaces.finite import FiniteSpace
 __all__ = ["CUTOFF", "LEVELS", "METHODS", "Pruning", "prune"]
 
 METHODS = ("naive", "aggressive", "conservative")
-LEVELS = ("best", "median")
+LEVELS = ("common", "best", "median")
 CUTOFF = 0.05
 """The share of the largest mutual information below which a parameter may be pruned.
 
@@ -63,15 +63,16 @@ def prune(
         method: one of `METHODS`.
         cutoff: a share of the largest mutual information, above 0 and at most 1.
         threshold: a share of the performance of the best configuration, above 0 and at most 1.
-        level: the value that a pruned parameter keeps: ``"best"``, that of the fastest configuration left, or
-            ``"median"``, as in the paper, that in the middle of the rows left.  None is ``"median"`` for the aggressive
-            method, which would otherwise prune everything, and ``"best"`` for the others.
+        level: the value that a pruned parameter keeps: ``"common"``, the one that most of the configurations left that
+            reach the threshold have, ``"best"``, that of the fastest configuration left, or ``"median"``, as in the
+            paper, that in the middle of the rows left.  None is ``"median"`` for the aggressive method, which would
+            otherwise prune everything, and ``"common"`` for the others.
         bins, is_sample: as for `mutual_information`.
 
     Raises:
         SearchError: there is no such method or level, or a number is out of its bounds.
     """
-    level = level or ("median" if method == "aggressive" else "best")
+    level = level or ("median" if method == "aggressive" else "common")
     if method not in METHODS or level not in LEVELS:
         raise SearchError(
             f"spaces are pruned by the methods {', '.join(METHODS)}, to the levels {', '.join(LEVELS)}; there is no "
@@ -90,7 +91,7 @@ def prune(
         if method != "aggressive" and information[name] >= limit:
             break
         column = space.names.index(name)
-        kept = _level(rows[:, column], seconds, inside, level)
+        kept = _level(rows[:, column], seconds, inside, level, slowest)
         left = inside & (rows[:, column] == kept)
         if method != "naive" and seconds[left].min() > slowest:
             if method == "aggressive":
@@ -101,10 +102,19 @@ def prune(
     return Pruning(method, fixed, len(free))
 
 
-def _level(column: np.ndarray, seconds: np.ndarray, inside: np.ndarray, level: str) -> int:
-    """The level of a parameter that is kept, of the rows that are left; there always is one."""
+def _level(column: np.ndarray, seconds: np.ndarray, inside: np.ndarray, level: str, slowest: float) -> int:
+    """The level of a parameter that is kept, of the rows that are left; there always is one.
+
+    The fastest row alone may have any level of a parameter that matters little: that of most of the rows that perform
+    well is more likely to do so elsewhere, and leaves more of them.  Where none is left that does, and where levels are
+    as common, the faster row decides.
+    """
     present = np.flatnonzero(inside)
-    if level == "best":
-        return int(column[present[np.argmin(seconds[present])]])
+    if level != "median":
+        ranked = present[np.argsort(seconds[present], kind="stable")]
+        well = ranked[seconds[ranked] <= slowest] if level == "common" else ranked[:1]
+        levels = column[well] if len(well) else column[ranked[:1]]
+        counts = np.bincount(levels)
+        return int(levels[np.argmax(counts[levels])])
     values = np.sort(column[present])
     return int(values[(len(values) - 1) // 2])

@@ -38,18 +38,28 @@ class Surrogate:
         self._twos = _twos(space)
         self._model = Kriging(self._points(np.zeros(1, int)).shape[1], rng)
 
-    def propose(self, costs: Mapping[int, float], curiosity: float = 1.0) -> int | None:
+    def propose(self, costs: Mapping[int, float], curiosity: float = 1.0, parameter: int | None = None) -> int | None:
         """The candidate with the largest expected improvement; None where every candidate has a cost.
 
         Args:
             costs: the cost of each row told, at least one of them finite.
             curiosity: by what the model's doubts are multiplied; above one, rows far from all others are preferred.
+            parameter: of which the candidates have other levels than the best row; the improvement is then that on the
+                best row told of these, so that they are searched for their own sake.  None for all rows.
         """
         rows = np.fromiter(costs.keys(), np.int64, len(costs))
         values = _response(np.fromiter(costs.values(), float, len(costs)))
         ranked = np.argsort(values, kind="stable")
         rows, values = rows[ranked], values[ranked]
-        candidates = self._candidates(rows, costs)
+        lowest, centres, among = float(values[0]), rows, None
+        if parameter is not None:
+            levels = self._space.rows[:, parameter]
+            among = levels != levels[rows[0]]
+            if not among.any():
+                return None
+            told = among[rows]
+            lowest, centres = (float(values[told][0]), rows[told]) if told.any() else (float(values[-1]), rows)
+        candidates = np.setdiff1d(self._candidates(centres, among), rows)
         if not len(candidates):
             return None
         points = self._points(rows)
@@ -57,7 +67,7 @@ class Surrogate:
         self._model.adapt(points[adapted], values[adapted], _STEPS)
         self._model.fit(points[fitted], values[fitted])
         mean, deviation = self._model.predict(self._points(candidates))
-        return int(candidates[np.argmax(expected_improvement(mean, curiosity * deviation, float(values[0])))])
+        return int(candidates[np.argmax(expected_improvement(mean, curiosity * deviation, lowest))])
 
     def _points(self, indices: np.ndarray) -> np.ndarray:
         rows = self._space.rows[indices]
@@ -70,16 +80,20 @@ class Surrogate:
         best = limit // 2
         return np.concatenate([np.arange(best), best + self._rng.choice(count - best, limit - best, replace=False)])
 
-    def _candidates(self, ranked: np.ndarray, costs: Mapping[int, float]) -> np.ndarray:
+    def _candidates(self, ranked: np.ndarray, among: np.ndarray | None) -> np.ndarray:
+        """Return random rows and the surroundings of the first of some rows; with a mask, of those that it allows."""
         pairs = self._space.neighbours(int(ranked[0]), 2)
+        drawn = self._rng.integers(len(self._space), size=_RANDOM_CANDIDATES)
+        if among is not None:
+            drawn = np.flatnonzero(among)[drawn % np.count_nonzero(among)]
         found = np.concatenate(
             [
-                self._rng.integers(len(self._space), size=_RANDOM_CANDIDATES),
+                drawn,
                 self._rng.permutation(pairs)[:_PAIRS],
                 *(self._space.neighbours(int(row)) for row in ranked[:_CLIMBED]),
             ]
         )
-        return np.setdiff1d(found, ranked)
+        return found if among is None else found[among[found]]
 
     def state(self) -> dict[str, Any]:
         """Return what the model has learned besides the costs, as JSON keeps it."""

@@ -10,6 +10,7 @@ import pytest
 from polytune.errors import SearchError
 from polytune.lab import RecordedSpace, load
 from polytune.lab.historical import (
+    Pruning,
     convergence,
     expected_steps,
     families,
@@ -134,6 +135,22 @@ def test_the_three_methods():
     assert list(conservative.fixed) == ["order", "padding"] and conservative.parameters == 4
     # The median of tiles is too far from the best; of unrolling it is the best.
     assert list(prune(HERE, "aggressive").fixed) == ["order", "padding", "unroll"]
+
+
+def test_a_pruned_parameter_keeps_the_value_that_performs_well_most_often():
+    """The fastest row has an order with which, of the other paddings, none performs well."""
+
+    def cost(tile, unroll, padding, order):
+        slower = 0.2 if (tile, unroll) == (4, 2) and padding else -0.005
+        return here(tile, unroll, 0, "rows") + 0.03 * padding + slower * (order == "curve")
+
+    recorded = space("x", cost)
+    best, common = prune(recorded, cutoff=0.1, level="best"), prune(recorded, cutoff=0.1)
+    assert next(iter(best.fixed.items())) == ("order", "curve")
+    assert next(iter(common.fixed.items())) == ("order", "rows")  # as common as two others, and the first of them
+    assert prune(recorded, cutoff=0.1, level="common") == common
+    steps = [retention(recorded, Pruning("naive", {"order": order}, 4)).pruned_steps for order in ("rows", "curve")]
+    assert steps[0] < steps[1]
 
 
 def test_conservative_pruning_keeps_what_naive_pruning_loses():

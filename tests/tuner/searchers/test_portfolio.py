@@ -100,11 +100,16 @@ def test_all_rows_of_a_small_space_are_found():
 def test_it_hedges_when_nothing_improves(monkeypatch):
     """All costs are equal: after a while every fourth row is the climber's, and every fourth one from curiosity; of the
     others, every third is the plainer model's."""
-    proposals, plainer = {}, []
+    proposals, plainer, elsewhere = {}, [], []
     monkeypatch.setattr(portfolio_module, "expected_best", lambda space, costs, rng: plainer.append(len(costs)))
-    monkeypatch.setattr(
-        Surrogate, "propose", lambda self, costs, curiosity: proposals.update({len(costs): curiosity}) or None
-    )
+
+    def propose(self, costs, curiosity=1.0, parameter=None):
+        if parameter is None:
+            proposals[len(costs)] = curiosity
+        else:
+            elsewhere.append((len(costs), KERNEL.names[parameter]))
+
+    monkeypatch.setattr(Surrogate, "propose", propose)
     search = Portfolio(KERNEL, np.random.default_rng(0), initial=5, patience=10)
     for _ in range(40):
         search.tell(search.ask(), 1.0)
@@ -112,6 +117,37 @@ def test_it_hedges_when_nothing_improves(monkeypatch):
     assert plainer == [6, 9, 12, 18, 24, 30, 36]
     assert [count for count in range(5, 40) if count not in {*proposals, *plainer}] == list(range(11, 40, 4))
     assert [count for count, curiosity in proposals.items() if curiosity > 1] == list(range(13, 40, 4))
+    # A third of that patience later every other row is to have another level, of each parameter four times.
+    assert [count for count, _ in elsewhere] == list(range(6, 40, 2))
+    names = [name for name in ("padding", "layout", "block_x", "block_y") for _ in range(4)]  # two, three, eight levels
+    assert [name for _, name in elsewhere][:16] == names
+
+
+def test_rows_with_another_level_are_searched_for_their_own_sake():
+    """Of rows with another layout than the best has, that are all far worse, the best is found."""
+
+    def cost(index):
+        return occupancy(index) * (1.0 if KERNEL.configuration(index)["layout"] == "rows" else 20.0)
+
+    layout = KERNEL.names.index("layout")
+    others = [index for index in range(len(KERNEL)) if KERNEL.configuration(index)["layout"] != "rows"]
+    rng = np.random.default_rng(0)
+    told = {int(row): cost(int(row)) for row in rng.choice(len(KERNEL), 20, replace=False)}
+    best = min(range(len(KERNEL)), key=cost)
+    told[best] = cost(best)
+    surrogate = Surrogate(KERNEL, rng)
+    for _ in range(40):
+        row = surrogate.propose(told, parameter=layout)
+        assert row not in told and KERNEL.configuration(row)["layout"] != "rows"
+        told[row] = cost(row)
+    assert min(told[row] for row in told if row in others) < 1.3 * min(map(cost, others))
+
+
+def test_nothing_is_proposed_where_the_best_row_has_the_only_level():
+    space = FiniteSpace.from_configurations(["a", "b"], [{"a": value, "b": 1} for value in range(40)])
+    surrogate = Surrogate(space, np.random.default_rng(0))
+    assert surrogate.propose({0: 1.0, 1: 2.0, 2: 3.0}, parameter=1) is None
+    assert surrogate.propose({0: 1.0}, parameter=0) not in (None, 0)  # no other level has been told
 
 
 def test_an_improvement_ends_the_climbing():

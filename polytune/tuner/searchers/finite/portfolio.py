@@ -26,6 +26,7 @@ _WIDE_SAMPLE = 20  # evaluations before the first hedge there
 _WIDE_PATIENCE = 4
 _DESIGN_PATIENCE = 24
 _VERY_WIDE = math.log(2.1)  # the deviation from which on designed experiments come first
+_TURNS_OF_PARAMETER = 4  # in which rows with other levels of a parameter are searched, before those of the next
 _DESIGNED = 24  # evaluations after the first sample that are theirs alone, and of small budgets at most
 _DESIGNED_SHARE = 0.6
 _LAST_DESIGNED = 60  # evaluations from which on the other hedges take their place
@@ -40,6 +41,11 @@ class Portfolio(FiniteSearcher):
     improved for `patience` evaluations, the models may be wrong, or the best be found: from then on, until the next
     improvement, every other evaluation is a hedge, by turns a step of a climb from a random row and a row of which the
     model knows little.
+
+    A model that is sure of a valley proposes rows in it alone, and a row of another valley is worse at first.  So after
+    a third of that patience every other proposal of the model is one with another level of one parameter than the best
+    row has, by its improvement on the best of such rows: a valley of its own is searched for a few turns, by turns of
+    all parameters, those of the fewest levels first, as they are most often the ones that choose between algorithms.
 
     Where the costs of the first sample are spread widely, by a geometric standard deviation of 1.8, a model of a smooth
     surface is easily sure of a valley that is not the best one.  There, after a few evaluations without an improvement
@@ -78,6 +84,8 @@ class Portfolio(FiniteSearcher):
         self._is_wide: bool | None = None  # None: the first sample is not complete
         self._is_very_wide = False
         self._hedges = 0
+        self._elsewhere_turns = 0
+        self._varied: list[int] | None = None  # parameters with several levels, found when they are first needed
         self._proposed: int | None = None
         self._turns_since_improvement = 0
         self._lowest = math.inf
@@ -98,11 +106,12 @@ class Portfolio(FiniteSearcher):
             sample = [math.log(cost) for cost in self.costs.values() if 0 < cost < math.inf]
             spread = float(np.std(sample)) if len(sample) > 1 else 0.0
             self._is_wide, self._is_very_wide = spread > _WIDE, spread > _VERY_WIDE
-        is_early = self._is_very_wide and len(self.costs) < _LAST_DESIGNED
-        if is_early and self._designs and importlib.util.find_spec("statsmodels"):
-            hedge = self._designed() if self._is_design_due() else None
-        else:
-            hedge = self._early_hedge() if self._is_wide else None
+        is_early = self._is_very_wide and len(self.costs) < _LAST_DESIGNED and self._has_designs()
+        hedge = self._designed() if is_early and self._is_design_due() else None
+        if hedge is None and self._turns_since_improvement >= self._patience // 3 and len(self.costs) % 2 == 0:
+            hedge = self._elsewhere()
+        if hedge is None and self._is_wide and not is_early:
+            hedge = self._early_hedge()
         if hedge is not None:
             return hedge
         late = self._turns_since_improvement - self._patience
@@ -114,6 +123,20 @@ class Portfolio(FiniteSearcher):
         else:
             wanted = self._surrogate.propose(self.costs, _CURIOSITY if is_hedge else 1.0)
         return wanted if wanted is not None else self._fresh_row()
+
+    def _elsewhere(self) -> int | None:
+        """The row of another valley from which the model expects the most; None where there is nothing to vary."""
+        if self._varied is None:
+            counts = [len(np.unique(column)) for column in self.space.rows.T]
+            self._varied = sorted((each for each, count in enumerate(counts) if count > 1), key=counts.__getitem__)
+        if not self._varied:
+            return None
+        parameter = self._varied[self._elsewhere_turns // _TURNS_OF_PARAMETER % len(self._varied)]
+        self._elsewhere_turns += 1
+        return self._surrogate.propose(self.costs, parameter=parameter)
+
+    def _has_designs(self) -> bool:
+        return self._designs and importlib.util.find_spec("statsmodels") is not None
 
     def _is_design_due(self) -> bool:
         """Return whether a designed experiment has its turn: at first it has all, then every other one."""
@@ -130,7 +153,7 @@ class Portfolio(FiniteSearcher):
         self._hedges += 1
         is_odd = self._hedges % 2 == 1
         is_late = self._turns_since_improvement >= _DESIGN_PATIENCE
-        if not is_odd and is_late and self._designs and importlib.util.find_spec("statsmodels"):
+        if not is_odd and is_late and self._has_designs():
             return self._designed()
         return least_tried(self.space, self.costs, self._best, changes=1 if is_odd else 2, guided=not is_odd)
 
@@ -165,6 +188,7 @@ class Portfolio(FiniteSearcher):
             "is_wide": self._is_wide,
             "is_very_wide": self._is_very_wide,
             "hedges": self._hedges,
+            "elsewhere_turns": self._elsewhere_turns,
         }
 
     def _restore_rule(self, state: dict[str, Any]) -> None:
@@ -175,6 +199,7 @@ class Portfolio(FiniteSearcher):
         self._climber.restore(state["climber"])
         self._is_wide, self._hedges = state["is_wide"], state["hedges"]
         self._is_very_wide = state.get("is_very_wide", False)  # states of 0.1 and earlier lack it
+        self._elsewhere_turns = state.get("elsewhere_turns", 0)  # and states of 0.2 this
         self._designer = None
         if state["designer"] is not None:
             self._designer = DLMT(self.space, self._rng, budget=self.budget)
