@@ -105,7 +105,8 @@ class _Timers:
         """Set a timer, or stop it with 0 seconds; return what was left of its time, which is 0 where it has expired."""
         setting, before = _Setting(value=_Duration(int(seconds), int(seconds % 1 * 1e9))), _Setting()
         self._system.timer_settime(timer, 0, ctypes.byref(setting), ctypes.byref(before))
-        return before.value
+        left: _Duration = before.value
+        return left
 
     def address(self, context: isl.Context) -> int | None:
         """The address of the isl context that an object of islpy holds, in it or behind one pointer more; None where it
