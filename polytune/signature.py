@@ -14,7 +14,7 @@ from polytune.records import dataclass
 
 SIGNED_TYPES = ("int8", "int16", "int32", "int64")
 UNSIGNED_TYPES = ("uint8", "uint16", "uint32", "uint64")
-FLOAT_TYPES = ("float32", "float64")
+FLOAT_TYPES = ("float16", "float32", "float64")
 COMPLEX_TYPES = ("complex64", "complex128")
 
 DATA_TYPES = ("bool", *SIGNED_TYPES, *UNSIGNED_TYPES, *FLOAT_TYPES, *COMPLEX_TYPES)

@@ -65,6 +65,14 @@ def _arithmetic(scop: Scop) -> list[str]:
     return names
 
 
+def _of_half_precision(scop: Scop, namespace: Namespace) -> str:
+    """The import of the conversions of float16."""
+    nodes = (node for statement in scop.statements for operation in statement.operations for node in walk(operation))
+    called = {node.function for node in nodes if isinstance(node, Call)}
+    used = [name for name in ("half_bits", "half_rounded", "half_value") if name in called]
+    return f"from polytune.runtime.half_precision import {_imported(namespace, *used)}\n" if used else ""
+
+
 def _of_local_arrays(scop: Scop, namespace: Namespace) -> str:
     """The import of the memory of local arrays."""
     makers = {ArrayRole.LOCAL: "local_array", ArrayRole.RESULT: "result_array"}
@@ -120,6 +128,7 @@ def header_text(
     )
     teams = _of_versions(programs, namespace)
     of_checks = _of_errors(scop, namespace) + _of_index_checks(scop, namespace)
+    of_elements = _of_half_precision(scop, namespace) + _of_library(scop, namespace) + _of_local_arrays(scop, namespace)
     views = _imported(namespace, "keep_alive", "one_by_one", "view")
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
@@ -135,7 +144,7 @@ from polytune.errors import {_imported(namespace, *errors)}
 from polytune.runtime.arithmetic import {_imported(namespace, *_arithmetic(scop))}
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported(namespace, "attach", "integer", "number")}
-{_of_library(scop, namespace)}{_of_local_arrays(scop, namespace)}from polytune.runtime.memory import {views}
+{of_elements}from polytune.runtime.memory import {views}
 {parts}{of_checks}{teams}from polytune.runtime.threads import current_threads
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature

@@ -157,6 +157,12 @@ class _Printer:
                 return f"{self.operand(operand, _ATOM)}.conjugate()", _ATOM
             case Call("rounded", (operand,)):
                 return (f"{MARK}rounded({self.text(operand)})", _ATOM) if self.compiled else self.render(operand)
+            case Call("half_value" | "half_bits" | "half_rounded" as name) if self.compiled:
+                return f"{MARK}{name}({self.arguments(node)})", _ATOM
+            case Call("half_value"):
+                return f"{MARK}np.float32({self.arguments(node)})", _ATOM
+            case Call("half_rounded"):
+                return f"{MARK}np.float32({MARK}np.float16({self.arguments(node)}))", _ATOM
             case Call("complex"):
                 return f"{MARK}complex({self.arguments(node)})", _ATOM
             case Call(function, _, dtype) if dtype in COMPLEX_TYPES:

@@ -10,6 +10,7 @@ from polytune.frontend.build import ModelBuilder
 from polytune.frontend.checked import check_subscripts, has_tests
 from polytune.frontend.forwarding import with_values_passed_on
 from polytune.frontend.frame import KernelWalk
+from polytune.frontend.half_precision import lower_half_precision
 from polytune.frontend.lower import lower
 from polytune.frontend.parameters import refused_arguments, replace_parameters
 from polytune.frontend.powers import choose_powers
@@ -50,7 +51,8 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
     kernel = lowered.kernel
     extents = {place: as_index(extent.expression) for place, extent in kernel.extents.items()}
     model = ModelBuilder(kernel.affine, kernel.locations, extents, _statement_prefix(kernel))
-    nodes = with_values_passed_on(without_repetitions(lowered.nodes, kernel), kernel)
+    nodes = lower_half_precision(lowered.nodes, kernel)
+    nodes = with_values_passed_on(without_repetitions(nodes, kernel), kernel)
     nodes, reports = check_subscripts(nodes, kernel, extents)
     layouts = {name: kind.layout for name, kind in signature.arguments if isinstance(kind, ArrayType)}
     order = model.build([choose_powers(along_rows(node, layouts), strict=strict) for node in nodes])

@@ -86,6 +86,11 @@ def part_type(dtype: str) -> str:
     return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
 
 
+def wider(dtype: str) -> str:
+    """The type in which NumPy adds up numbers of a type, and products of them: float32 for float16."""
+    return "float32" if dtype == "float16" else dtype
+
+
 def join(left: ScalarKind, right: ScalarKind) -> ScalarKind:
     """The type of an operation on two values, by NEP 50; a bool counts as a weak integer."""
     left, right = (ScalarKind("int64", True) if kind.dtype == "bool" else kind for kind in (left, right))
@@ -96,7 +101,9 @@ def join(left: ScalarKind, right: ScalarKind) -> ScalarKind:
         if weak.dtype != "int64" and strong.dtype in INTEGERS:
             return ScalarKind(weak.dtype, False)
         if weak.dtype == "complex128":
-            return ScalarKind("complex64" if strong.dtype in ("float32", "complex64") else "complex128", False)
+            return ScalarKind(
+                "complex64" if strong.dtype in ("float16", "float32", "complex64") else "complex128", False
+            )
         return strong
     return ScalarKind(np.promote_types(left.dtype, right.dtype).name, False)
 
@@ -148,7 +155,7 @@ def cast(value: Value, dtype: str, weak: bool = False) -> Value:
 def _as_python(value: Any, dtype: str) -> Any:
     """The value as a Python number of a type; None where it has no such number.
 
-    Floats that are too large for float32 become infinite, as in NumPy.
+    Floats that are too large for a type become infinite, as in NumPy.
     """
     if dtype == "bool":
         return bool(value)
@@ -163,7 +170,7 @@ def _as_python(value: Any, dtype: str) -> Any:
         limits = np.iinfo(dtype)
         return int(value) if limits.min <= int(value) <= limits.max else None
     with np.errstate(over="ignore"):
-        return float(np.float32(value)) if dtype == "float32" else float(value)
+        return float(np.dtype(dtype).type(value))
 
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {

@@ -25,7 +25,12 @@ from polytune.signature import DATA_TYPES, ArrayType, parse_type
 __all__ = ["STATE_LENGTH", "array_words", "attach", "call_version", "integer", "number"]
 
 _WORD = ir.IntType(64)
-_NUMBERS = {dtype: types.boolean if dtype == "bool" else getattr(types, dtype) for dtype in DATA_TYPES}
+_NUMBERS = {dtype: types.boolean if dtype == "bool" else getattr(types, dtype) for dtype in DATA_TYPES} | {
+    "float16": types.float32
+}
+"""Types of numbers; Numba has no float16 on processors."""
+_ELEMENTS = _NUMBERS | {"float16": types.uint16}
+"""Types of elements: of a float16 the bits, for ``polytune.runtime.half_precision``."""
 
 
 def array_words(kind: ArrayType) -> int:
@@ -57,7 +62,7 @@ def attach(typing_context, context_address, position, kind, name, names):
         raise TypingError(f"attach(): {kind.literal_value!r} is no array")
     scopes = tuple(names.literal_value.split())
     # Arrays that are not aligned are allowed for: an access costs the same on today's processors.
-    view_type = View(_NUMBERS[array.dtype], array.ndim, array.layout, True, False, name.literal_value, scopes)
+    view_type = View(_ELEMENTS[array.dtype], array.ndim, array.layout, True, False, name.literal_value, scopes)
 
     def emit(context, builder, sig, args):
         first = position.literal_value

@@ -18,6 +18,7 @@ __all__ = ["C_TYPES", "CValue", "NotInCError", "PlainArray", "Scalar", "Translat
 C_TYPES: Mapping[str, str] = {
     "bool": "bool",
     **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "float16": "uint16_t",
     "float32": "float",
     "float64": "double",
     "complex64": "float _Complex",

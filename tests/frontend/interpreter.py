@@ -265,6 +265,8 @@ class Run:
             case ir.Call("conjugate" | "complex" as function, arguments):
                 values = [self._value(argument) for argument in arguments]
                 return scalar(complex(*values) if function == "complex" else np.conjugate(*values))
+            case ir.Call("half_value" | "half_bits" | "half_rounded", (operand,)):
+                return scalar(np.float16(self._value(operand)))
             case ir.Call(function, arguments):
                 compute = getattr(np, function) if node.dtype == "float32" else getattr(math, function, None)
                 return scalar((compute or getattr(np, function))(*(self._value(a) for a in arguments)))

@@ -168,10 +168,10 @@ def refused_arguments(A, B, *keys):
 
 
 def test_arguments_are_named_with_the_source() -> None:
-    signature = Signature((("A", ArrayType("float16", 1)), ("B", ArrayType("float16", 1))))
+    signature = Signature((("A", ArrayType("float128", 1)), ("B", ArrayType("float128", 1))))
     assert [what for what, _ in _obstacles(refused_arguments, signature)] == [
-        "the argument 'A' has the type float16[::1]",
-        "the argument 'B' has the type float16[::1]",
+        "the argument 'A' has the type float128[::1]",
+        "the argument 'B' has the type float128[::1]",
         "the argument 'keys' is starred",
         "math.ulp is called",
     ]
@@ -202,14 +202,14 @@ def test_constants_that_do_not_fit_are_named_with_the_rest() -> None:
     assert [at for _, at in _obstacles(constants_that_do_not_fit)] == ["A[i] = 2**40", "B[i] = -1", "math.ulp(B[i])"]
 
 
-def annotated_wrongly(A: "float16[::1]", B: "text"):  # noqa: F821, UP037
+def annotated_wrongly(A: "float128[::1]", B: "text"):  # noqa: F821, UP037
     A[0] = B[0]
 
 
 def test_all_annotations_that_are_no_types_are_named() -> None:
     with pytest.raises(UnsupportedSourceError) as caught:
         infer_signature(annotated_wrongly)
-    assert [each.location.segment for each in caught.value.obstacles] == ['"float16[::1]"', '"text"']
+    assert [each.location.segment for each in caught.value.obstacles] == ['"float128[::1]"', '"text"']
     inferred = dict(infer_signature(annotated_wrongly, annotated=False).arguments)
     assert [str(kind) for kind in inferred.values()] == ["float64[::1]", "float64[::1]"]
 

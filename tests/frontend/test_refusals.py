@@ -71,7 +71,7 @@ def kernel(A):
 
 
 @pytest.mark.parametrize(
-    "kind", [ArrayType("float16", 1), ArrayType("complex256", 1), ArrayType("float64", 0)], ids=str
+    "kind", [ArrayType("float128", 1), ArrayType("complex256", 1), ArrayType("float64", 0)], ids=str
 )
 def test_an_argument_of_an_unsupported_type_is_refused(kind: ArrayType) -> None:
     with pytest.raises(UnsupportedSourceError, match="the argument 'A' has the type") as caught:

@@ -197,10 +197,10 @@ def test_a_lambda() -> None:
 @pytest.mark.parametrize(
     ("kind", "remedy"),
     [
-        (ArrayType("float16", 1), "A.astype(numpy.float32), and after the call write A[...] = converted"),
+        (ArrayType("float128", 1), "A.astype(numpy.float64), and after the call write A[...] = converted"),
         (ArrayType("complex256", 1), "pass converted = A.astype(numpy.complex128)"),
         (ArrayType("float64", 0), "pass A[()], its value, or A.reshape(1), a view that has one dimension"),
-        (ScalarType("float16", weak=False), "pass float(A)"),
+        (ScalarType("float128", weak=False), "pass float(A)"),
         (ArrayType("quaternion", 1), "annotate it with one of these types"),
     ],
     ids=str,

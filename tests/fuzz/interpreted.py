@@ -286,6 +286,11 @@ class Interpreter:
                 shifted_left=_shifted_left,
                 shifted_right=lambda value, amount: value >> min(amount, 63),
             ),
+            "polytune.runtime.half_precision": SimpleNamespace(
+                half_value=np.float32,
+                half_bits=np.float16,
+                half_rounded=lambda value: np.float32(np.float16(value)),
+            ),
             "polytune.runtime.library": SimpleNamespace(
                 memory_of=PartOfArray,
                 call_library=lambda context, *call: _call_library(*call),

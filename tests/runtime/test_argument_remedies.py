@@ -150,7 +150,7 @@ def test_text_and_raw_bytes_are_nothing_to_compute_with():
         assert "pass numbers in its place" in refusal(increased, x)
 
 
-@pytest.mark.parametrize("a", [np.float16(1.5), np.longdouble(1.5)])
+@pytest.mark.parametrize("a", [np.longdouble(1.5), np.longdouble(-0.5)])
 def test_scalars(a):
     x = np.array([1.0, 2.0])
     message = refusal(scaled, a, x)
@@ -322,7 +322,7 @@ def with_a_dictionary(x, y, z):
 
 
 def test_all_obstacles_are_told_at_once():
-    message = refusal(with_a_dictionary, np.zeros(3, np.float16), np.zeros(3, ">c16"), np.float16(1))
+    message = refusal(with_a_dictionary, np.zeros(3, np.longdouble), np.zeros(3, ">c16"), np.longdouble(1))
     assert [line for line in message.splitlines() if line.startswith("argument")] == [
         line for line in message.splitlines() if re.match(r"argument '[xyz]': ", line)
     ]
@@ -333,4 +333,4 @@ def test_all_obstacles_are_told_at_once():
 
 
 def test_a_source_that_is_accepted_is_not_mentioned():
-    assert "\n" not in refusal(increased, np.zeros(3, np.float16))
+    assert "\n" not in refusal(increased, np.zeros(3, np.longdouble))

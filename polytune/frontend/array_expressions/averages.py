@@ -8,7 +8,7 @@ import numpy as np
 
 from polytune.frontend import functions, promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise
+from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise, narrowed
 from polytune.frontend.array_expressions.reductions import COMMON, Reduced, reduced_operand, total
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
@@ -44,18 +44,21 @@ def mean_of(frame: Frame, node: ast.AST, reduced: Reduced, dtype: str) -> Operan
 def _mean(call: ArrayCall) -> Operand:
     reduced = reduced_operand(call, constant(0))
     dtype = reduced.array.dtype if promotion.is_inexact(reduced.array.dtype) else "float64"
-    return mean_of(call.frame, call.node, reduced, call.dtype("dtype", dtype))
+    dtype = call.dtype("dtype", dtype)
+    return narrowed(call.frame, call.node, mean_of(call.frame, call.node, reduced, promotion.wider(dtype)), dtype)
 
 
-def _variance(call: ArrayCall) -> Operand:
-    """The mean of the squared distances from the mean, as NumPy computes it, in two passes."""
+def _variance(call: ArrayCall) -> tuple[Operand, str]:
+    """The mean of the squared distances from the mean, as NumPy computes it, in two passes; and the type of the result,
+    where it is computed in a wider one."""
     frame, node = call.frame, call.node
     reduced = reduced_operand(call)
     array = reduced.array
     if array.is_costly:
         array = kept(frame, node, array)
         reduced = Reduced(array, reduced.axes, reduced.keepdims)
-    dtype = call.dtype("dtype", array.dtype if promotion.is_inexact(array.dtype) else "float64")
+    wanted = call.dtype("dtype", array.dtype if promotion.is_inexact(array.dtype) else "float64")
+    dtype = promotion.wider(wanted)
     freedom = call.constant("ddof", 0)
     spread = Reduced(array, reduced.axes, True)
     mean = computed(frame, node, mean_of(frame, node, spread, dtype))
@@ -66,15 +69,17 @@ def _variance(call: ArrayCall) -> Operand:
     dtype = promotion.part_type(dtype)
     totals = total(Reduced(squares, reduced.axes, reduced.keepdims), dtype)
     count = functions.apply(np.maximum, [promotion.binary("-", _count(reduced, dtype), constant(freedom)), constant(0)])
-    return arithmetic(frame, node, "/", totals, count)
+    return arithmetic(frame, node, "/", totals, count), promotion.part_type(wanted)
 
 
 @compiles(np.var, "a", "axis", "dtype", "ddof", "keepdims")
 def _var(call: ArrayCall) -> Operand:
-    return _variance(call)
+    variance, dtype = _variance(call)
+    return narrowed(call.frame, call.node, variance, dtype)
 
 
 @compiles(np.std, "a", "axis", "dtype", "ddof", "keepdims")
 def _std(call: ArrayCall) -> Operand:
-    variance = _variance(call)
-    return elementwise(call.frame, call.node, lambda values: functions.apply(np.sqrt, values), [variance])
+    variance, dtype = _variance(call)
+    deviation = elementwise(call.frame, call.node, lambda values: functions.apply(np.sqrt, values), [variance])
+    return narrowed(call.frame, call.node, deviation, dtype)

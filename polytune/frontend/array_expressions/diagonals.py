@@ -7,6 +7,7 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add, integer, subtract
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.elementwise import narrowed
 from polytune.frontend.array_expressions.reductions import Reduced, sum_type, total
 from polytune.frontend.array_expressions.sizes import extent, lesser
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Subscripts
@@ -43,7 +44,8 @@ def _diagonal_of(call: ArrayCall, array: ArrayValue, offset: int) -> ArrayValue:
 def _trace(call: ArrayCall) -> Operand:
     array = call.array("a")
     diagonal = _diagonal_of(call, array, _offset(call, "offset"))
-    return total(Reduced(diagonal, (0,), False), sum_type(array.dtype))
+    dtype = sum_type(array.dtype)
+    return narrowed(call.frame, call.node, total(Reduced(diagonal, (0,), False), promotion.wider(dtype)), dtype)
 
 
 @compiles(np.diagonal, "a", "offset")

@@ -144,6 +144,18 @@ def cast_array(frame: Frame, node: ast.AST, operand: Operand, dtype: str) -> Arr
     return elementwise(frame, node, build, [operand])
 
 
+def narrowed(frame: Frame, node: ast.AST, operand: Operand, dtype: str) -> Operand:
+    """Return what has been computed in the ``wider`` type of another one, as numbers of that.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        operand: what has been computed.
+        dtype: the type that it is for.
+    """
+    return operand if promotion.wider(dtype) == dtype else cast_array(frame, node, operand, dtype)
+
+
 def is_truth(operand: Operand) -> bool:
     """Return whether an operand is an array of truth values."""
     return isinstance(operand, ArrayValue) and operand.dtype == "bool"

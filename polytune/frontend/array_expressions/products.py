@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Sequence
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, constant_of
-from polytune.frontend.array_expressions.elementwise import computed, elementwise, strong
+from polytune.frontend.array_expressions.elementwise import cast_array, computed, elementwise, narrowed, strong
 from polytune.frontend.array_expressions.shapes import agree, broadcast, stretched
 from polytune.frontend.array_expressions.sizes import loop_bound
 from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, increased, kept, over, perform
@@ -66,12 +67,13 @@ def product_term(left: Value, right: Value, dtype: str) -> Value:
     return strong(promotion.binary("*", promotion.cast(left, dtype), promotion.cast(right, dtype)))
 
 
-def product_type(left: ArrayValue, right: ArrayValue) -> str:
-    kinds = (promotion.ScalarKind(side.dtype, False) for side in (left, right))
-    return promotion.join(*kinds).dtype
+def product_type(*dtypes: str) -> str:
+    """The type of products of numbers of types."""
+    kinds = [promotion.ScalarKind(dtype, False) for dtype in dtypes]
+    return functools.reduce(promotion.join, kinds[1:], kinds[0]).dtype
 
 
-def matrix_product(frame: Frame, node: ast.AST, first: Operand, second: Operand) -> Sum | ArrayValue | Value:
+def matrix_product(frame: Frame, node: ast.AST, first: Operand, second: Operand) -> Operand:
     """``first @ second``: of stacks of matrices too.  That of truth values says whether any pair is true.
 
     Args:
@@ -81,6 +83,9 @@ def matrix_product(frame: Frame, node: ast.AST, first: Operand, second: Operand)
     """
     operands = [computed(frame, node, operand) for operand in (first, second)]
     dtypes = [operand.dtype for operand in operands if isinstance(operand, ArrayValue)]
+    if dtypes and product_type(*dtypes) != promotion.wider(product_type(*dtypes)):
+        wide = [cast_array(frame, node, each, promotion.wider(product_type(*dtypes))) for each in operands]
+        return narrowed(frame, node, matrix_product(frame, node, *wide), product_type(*dtypes))
     if len(dtypes) < 2 or "bool" not in dtypes:
         return _sum_of_products(frame, node, *operands)
     number = next((dtype for dtype in dtypes if dtype != "bool"), "int64")
@@ -103,7 +108,7 @@ def _sum_of_products(frame: Frame, node: ast.AST, first: Operand, second: Operan
     shape = (*stacks, *left.shape[-2:-1], *(right.shape[-1:] if column else ()))
     left = stretched(frame, left, (*stacks, *left.shape[-2:])) if row else left
     right = stretched(frame, right, (*stacks, *right.shape[-2:])) if column else right
-    dtype = product_type(left, right)
+    dtype = product_type(left.dtype, right.dtype)
 
     def value(subscripts: Subscripts, summed: Subscripts) -> Value:
         stack, rest = list(subscripts[: len(stacks)]), list(subscripts[len(stacks) :])
@@ -135,7 +140,7 @@ def _symmetric_product(frame: Frame, node: ast.AST, left: ArrayValue, right: Arr
     """``X @ X.T``: what is on the diagonal and below it is computed, in the order of the sums of the whole product, and
     copied to above it."""
     extent, inner = left.shape
-    dtype = product_type(left, right)
+    dtype = product_type(left.dtype, right.dtype)
     region = allocate(frame, node, (extent, extent), dtype)
     location = frame.source.location(node)
 
@@ -173,7 +178,7 @@ def contraction(
     operands: Sequence[ArrayValue],
     letters: Sequence[str],
     result: str,
-) -> Sum:
+) -> Operand:
     """Einstein's sum: the product of the operands over all letters that the result does not have.
 
     Args:
@@ -191,23 +196,22 @@ def contraction(
                 agree(frame, node, extents[letter], extent, (owner[letter], operand.shape))
             else:
                 extents[letter], owner[letter] = extent, operand.shape
-    dtype = operands[0].dtype
-    for operand in operands[1:]:
-        kinds = (promotion.ScalarKind(each, False) for each in (dtype, operand.dtype))
-        dtype = promotion.join(*kinds).dtype
+    dtype = product_type(*(operand.dtype for operand in operands))
+    summed_as = promotion.wider(dtype)
     over = [letter for letter in extents if letter not in result]
 
     def value(subscripts: Subscripts, summed: Subscripts) -> Value:
         at = dict(zip((*result, *over), (*subscripts, *summed), strict=True))
         total: Value | None = None
         for operand, own in zip(operands, letters, strict=True):
-            element = promotion.cast(operand.at([at[letter] for letter in own]), dtype)
+            element = promotion.cast(operand.at([at[letter] for letter in own]), summed_as)
             total = element if total is None else promotion.binary("*", total, element)
         assert total is not None
         return strong(total)
 
     terms = Term(tuple(extents[letter] for letter in over), value)
-    return Sum(tuple(extents[letter] for letter in result), dtype, (terms,))
+    products = Sum(tuple(extents[letter] for letter in result), summed_as, (terms,))
+    return narrowed(frame, node, products, dtype)
 
 
 def outer_product(

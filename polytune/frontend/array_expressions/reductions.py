@@ -10,14 +10,22 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, chosen, computed, elementwise, strong
+from polytune.frontend.array_expressions.elementwise import (
+    arithmetic,
+    as_array,
+    chosen,
+    computed,
+    elementwise,
+    narrowed,
+    strong,
+)
 from polytune.frontend.array_expressions.temporaries import allocate, emit, over, perform, scalar
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum, Term
 from polytune.frontend.array_expressions.views import element_of, in_memory
 from polytune.frontend.expression import Assign, Element, Expression, Iterator
 from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
-from polytune.frontend.promotion import Value, constant
+from polytune.frontend.promotion import Value, constant, wider
 
 COMMON = ("a", "axis", "dtype", "keepdims")
 """The parameters that sums, products and means have."""
@@ -170,8 +178,11 @@ class ResultPlace:
 @compiles(np.sum, *COMMON, "initial", "where")
 def _sum(call: ArrayCall) -> Operand:
     reduced = reduced_operand(call, constant(0))
-    found = total(reduced, call.dtype("dtype", sum_type(reduced.array.dtype)))
-    return arithmetic(call.frame, call.node, "+", found, call.value("initial")) if call.given("initial") else found
+    dtype = call.dtype("dtype", sum_type(reduced.array.dtype))
+    found: Operand = total(reduced, wider(dtype))
+    if call.given("initial"):
+        found = arithmetic(call.frame, call.node, "+", found, call.value("initial"))
+    return narrowed(call.frame, call.node, found, dtype)
 
 
 @compiles(np.count_nonzero, "a", "axis", "keepdims")
@@ -188,9 +199,10 @@ def _prod(call: ArrayCall) -> Operand:
     dtype = call.dtype("dtype", sum_type(reduced.array.dtype))
 
     def step(old: Value, element: Value) -> Value:
-        return promotion.binary("*", old, promotion.cast(promotion.number(element), dtype))
+        return promotion.binary("*", old, promotion.cast(promotion.number(element), wider(dtype)))
 
-    return folded(call, reduced, dtype, constant(1), step)
+    found = folded(call, reduced, wider(dtype), constant(1), step)
+    return narrowed(call.frame, call.node, found, dtype)
 
 
 def truth_of(call: ArrayCall, reduced: Reduced, symbol: str) -> Operand:

@@ -105,9 +105,9 @@ def full_grid(A):
     A[:4] = np.sum(np.mgrid[0:4, 0:4])
 
 
-@refused("the element type np.float16", "np.float16")
+@refused("the element type np.longdouble", "np.longdouble")
 def unsupported_local_type(A):
-    t = np.zeros(3, dtype=np.float16)
+    t = np.zeros(3, dtype=np.longdouble)
     t[0] = A[0]
 
 
@@ -335,3 +335,17 @@ def range_of_floats(A, x: float):
 @mended(range_of_floats, lambda: (vector(4), 1.0), "start + step * np.arange(n)")
 def steps_of_a_quarter(A, x):
     A[:] = (0.0 + 0.25 * np.arange(4))[:4]
+
+
+@refused("a library call on an array of float16", "np.sort(A)")
+def sorted_halves(A: "float16[::1]"):
+    A[:] = np.sort(A)
+
+
+@mended(
+    sorted_halves,
+    lambda: (vector(5).astype(np.float16),),
+    "give it a copy, A.astype(np.float32), and assign what it returns",
+)
+def sorted_as_floats(A: "float16[::1]"):
+    A[:] = np.sort(A.astype(np.float32))

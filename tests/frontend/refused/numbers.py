@@ -87,19 +87,19 @@ def negative_power_of_a_float(A):
         A[i] = int(float(A[i]) ** -2)
 
 
-@refused('an argument is annotated as "float16[::1]"', '"float16[::1]"')
-def annotated_as_halves(A: "float16[::1]"):
+@refused('an argument is annotated as "float128[::1]"', '"float128[::1]"')
+def annotated_with_long_doubles(A: "float128[::1]"):
     for i in range(len(A)):
         A[i] = 1
 
 
 @mended(
-    annotated_as_halves,
-    lambda: (np.zeros(5, dtype=np.float16),),
+    annotated_with_long_doubles,
+    lambda: (np.zeros(5, dtype=np.longdouble),),
     "annotate it with one of these types, and pass arguments of it",
-    lambda kernel, A: (converted := A.astype(np.float32), kernel(converted), A.__setitem__(..., converted))[1],
+    lambda kernel, A: (converted := A.astype(np.float64), kernel(converted), A.__setitem__(..., converted))[1],
 )
-def annotated_as_floats(A: "float32[::1]"):
+def annotated_as_floats(A: "float64[::1]"):
     for i in range(len(A)):
         A[i] = 1
 
