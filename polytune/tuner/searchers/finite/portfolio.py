@@ -46,6 +46,7 @@ class Portfolio(FiniteSearcher):
     a third of that patience every other proposal of the model is one with another level of one parameter than the best
     row has, by its improvement on the best of such rows: a valley of its own is searched for a few turns, by turns of
     all parameters, those of the fewest levels first, as they are most often the ones that choose between algorithms.
+    While designed experiments come first (below) there are no such turns: these look everywhere themselves.
 
     Where the costs of the first sample are spread widely, by a geometric standard deviation of 1.8, a model of a smooth
     surface is easily sure of a valley that is not the best one.  There, after a few evaluations without an improvement
@@ -108,7 +109,8 @@ class Portfolio(FiniteSearcher):
             self._is_wide, self._is_very_wide = spread > _WIDE, spread > _VERY_WIDE
         is_early = self._is_very_wide and len(self.costs) < _LAST_DESIGNED and self._has_designs()
         hedge = self._designed() if is_early and self._is_design_due() else None
-        if hedge is None and self._turns_since_improvement >= self._patience // 3 and len(self.costs) % 2 == 0:
+        is_sure = self._turns_since_improvement >= self._patience // 3
+        if hedge is None and is_sure and not is_early and len(self.costs) % 2 == 0:
             hedge = self._elsewhere()
         if hedge is None and self._is_wide and not is_early:
             hedge = self._early_hedge()
