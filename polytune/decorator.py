@@ -52,7 +52,7 @@ def kernel(
         function: a function of arrays and numbers, in the language of ``docs/language.md``.
         strict: keep the source order of every sum and the rounding of every power, so that results are those of the
             interpreted function bit for bit.  Without it sums may be reassociated, as NumPy and BLAS do, and powers of
-            constant integers are multiplied out.
+            constant integers are multiplied out, and quotients in sums by what stays the same are products.
         budget: how much tuning may cost: a number of calls, a time such as ``"2 s"``, by how much all calls may be
             slower than with the best configuration known, such as ``"5 %"``, or a ``polytune.tuner.Budget``.
         thresholds: how much a call has to compute for a device to be tried; measured on the machine where they are not

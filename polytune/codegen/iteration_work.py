@@ -28,6 +28,7 @@ from polytune.codegen.loops import (
 )
 from polytune.codegen.vectors.expressions import VECTOR, Lanes, VectorExpression
 from polytune.frontend.expression import (
+    Argument,
     Assign,
     Binary,
     Branch,
@@ -39,10 +40,12 @@ from polytune.frontend.expression import (
     Continue,
     Element,
     Expression,
+    Extent,
     Iterator,
     LibraryCall,
     Loop,
     Operation,
+    ParameterValue,
     Power,
     Select,
     Unary,
@@ -200,7 +203,9 @@ class IterationReader:
         self, it: IterationWork, node: VectorExpression, place: LoopPlace, share: float = 1.0
     ) -> None:
         """Enter what computing a value takes; subscripts are left out, which compilers compute from one iteration to
-        the next."""
+        the next, and so is what has the same value in the whole kernel, which they take out of loops."""
+        if _stays(node):
+            return
         match node:
             case Element():
                 self._enter_access(it, node, place)
@@ -413,6 +418,12 @@ def _operands(node: VectorExpression) -> list[Any]:
     for name in ("operands", "arguments"):
         found += [child for child in getattr(node, name, ()) if hasattr(child, "__dataclass_fields__")]
     return found
+
+
+def _stays(node: VectorExpression) -> bool:
+    """Return whether a value is computed of nothing but numbers, scalar arguments and extents."""
+    below = _operands(node)
+    return all(map(_stays, below)) if below else isinstance(node, Constant | Argument | ParameterValue | Extent)
 
 
 def _step(subscript: Expression, names: frozenset[str]) -> int | None:

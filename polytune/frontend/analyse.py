@@ -24,6 +24,7 @@ from polytune.frontend.prune import (
     simplified,
     without_parameters,
 )
+from polytune.frontend.quotients import choose_quotients
 from polytune.frontend.repeated import without_repetitions
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.frontend.sequential_nests import along_rows
@@ -55,7 +56,12 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
     nodes = with_values_passed_on(without_repetitions(nodes, kernel), kernel)
     nodes, reports = check_subscripts(nodes, kernel, extents)
     layouts = {name: kind.layout for name, kind in signature.arguments if isinstance(kind, ArrayType)}
-    order = model.build([choose_powers(along_rows(node, layouts), strict=strict) for node in nodes])
+    nodes = tuple(choose_powers(along_rows(node, layouts), strict=strict) for node in nodes)
+    if not strict:
+        variables = {name for name, array in kernel.arrays.items() if array.role is ArrayRole.SCALAR}
+        outside = (kernel.result, *(array.shape for array in kernel.arrays.values()), *kernel.size_conditions)
+        nodes = choose_quotients(nodes, variables, outside)
+    order = model.build(nodes)
     if order is None:
         raise source.refusal(
             source.tree,
