@@ -38,6 +38,22 @@ def test_views_show_what_they_show_in_numpy(layout: Any) -> None:
 
 
 @polytune.kernel
+def argument_changed_by_the_name_that_it_gets(X, steps: int):
+    A = X * 2.0
+    for _ in range(steps):
+        A[0] += X[1]
+        A, X = X, A
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 5])
+def test_an_argument_is_changed_under_the_name_that_it_gets(steps: int) -> None:
+    found, expected = np.arange(6.0), np.arange(6.0)
+    argument_changed_by_the_name_that_it_gets(found, steps)
+    argument_changed_by_the_name_that_it_gets.__wrapped__(expected, steps)
+    assert np.array_equal(found, expected)
+
+
+@polytune.kernel
 def without_the_last(A, out, steps: int):
     out[:] = 1.0
     for step in range(steps):

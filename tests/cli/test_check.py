@@ -185,8 +185,8 @@ def test_files_without_functions(run, tmp_path, text, what) -> None:
 def test_types_that_kernels_cannot_have_are_named_with_the_source(run, tmp_path) -> None:
     file = tmp_path / "annotated.py"
     file.write_text(
-        'import math\n\ndef f(A: "float16[:]", B: "text"):\n    for i in range(3):\n        A[i] = math.ulp(B[i])\n'
+        'import math\n\ndef f(A: "float128[:]", B: "text"):\n    for i in range(3):\n        A[i] = math.ulp(B[i])\n'
     )
     ran = run("check", file, "--json")
     obstacles = ran.json["functions"][0]["obstacles"]
-    assert [each["source"] for each in obstacles] == ['"float16[:]"', '"text"', "math.ulp(B[i])"]
+    assert [each["source"] for each in obstacles] == ['"float128[:]"', '"text"', "math.ulp(B[i])"]

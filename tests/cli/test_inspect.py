@@ -98,7 +98,7 @@ def test_given_types_complete_the_inferred_ones():
     [
         ("B: float64[:]", "there is no argument 'B'; there are alpha, A"),
         ("A", "'A' is not NAME: TYPE"),
-        ("A: float16[:, :]", r"'float16\[:, :\]' is not a type"),
+        ("A: float128[:, :]", r"'float128\[:, :\]' is not a type"),
     ],
 )
 def test_bad_signature(text, message):

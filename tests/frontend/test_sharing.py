@@ -41,13 +41,6 @@ def argument_changed_where_nothing_has_replaced_it(X, steps: int):
     X[0] = 5.0
 
 
-def argument_changed_by_the_name_that_it_gets(X, steps: int):
-    A = X * 2.0
-    for _ in range(steps):
-        A[0] += X[1]
-        A, X = X, A
-
-
 def changed_through_a_part(X, steps: int):
     x = X.copy()
     y = X * 2.0
@@ -90,7 +83,6 @@ def changed_in_a_branch(X, steps: int):
         changed_before_it_is_replaced,
         changed_after_the_loop,
         argument_changed_where_nothing_has_replaced_it,
-        argument_changed_by_the_name_that_it_gets,
         changed_through_a_part,
         changed_by_a_function,
         changed_in_a_branch,

@@ -118,7 +118,7 @@ def test_any_configuration_gives_the_result(kernel, device):
     [
         ({"strides": (16,)}, r"dense in C order.*\(16,\)"),
         ({"mask": object()}, "mask"),
-        ({"typestr": "<f2"}, "cannot be used"),
+        ({"typestr": "<f16"}, "cannot be used"),
         ({"typestr": ">f8"}, "cannot be used"),
         ({"data": None}, "read-only"),
         ({"shape": (50,)}, "goes past the end"),
