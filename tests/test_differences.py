@@ -150,3 +150,24 @@ def test_sizes_that_cannot_be_computed(function: Callable[..., Any], numbers: tu
     assert not A.any()
     kernel(A, 3, 1)
     np.testing.assert_array_equal(A, [1.0, 1.0, 1.0, 0.0])
+
+
+def of_size(n):
+    return np.zeros(n - 3)
+
+
+def counted_by(x, step):
+    total = 0.0
+    for i in range(0, 5, step):
+        total += x[i]
+    return total
+
+
+def test_negative_sizes_and_steps_of_zero_are_nothing() -> None:
+    for function, arguments in ((of_size, (0,)), (counted_by, (np.ones(5), 0))):
+        with pytest.raises(ValueError, match="negative dimensions|must not be zero"):
+            function(*arguments)
+    assert polytune.kernel(of_size)(0).shape == (0,)
+    assert polytune.kernel(of_size)(5).shape == (2,)
+    assert polytune.kernel(counted_by)(np.ones(5), 0) == 0.0
+    assert polytune.kernel(counted_by)(np.ones(5), 2) == 3.0
