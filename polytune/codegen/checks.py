@@ -101,7 +101,7 @@ def _size_text(condition: SizeCondition, scop: Scop, number: int) -> str:
     parts = "".join(
         _quoted(part) if isinstance(part, str) else _sized(part) for part in condition.parts or (condition.what,)
     )
-    values, why = _parameter_values(condition.violated, scop), literal("\nwhy: NumPy raises an error here, for ")
+    values, why = _parameter_values(condition.violated, scop), literal(f"\nwhy: {condition.reason}, for ")
     after = literal(f"\ninstead: {condition.remedy}")
     return f'f"{{{place}}}: {parts}" f"{{{place}.caret_below}}" {why} f"{values}" {after}'
 

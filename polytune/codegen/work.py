@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-from polytune.codegen.iteration_work import IterationReader, IterationWork, LoopPlace
+from polytune.codegen.auto_vectorisation import AutoVectorisation
+from polytune.codegen.iteration_work import IterationReader, IterationWork
+from polytune.codegen.loop_place import LoopPlace
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, Program, RegionCall, Store, walk_nodes
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
@@ -68,6 +70,7 @@ def _write_work(writer: SourceWriter, program: Program, scop: Scop, reader: Iter
 class _WorkWriter:
     def __init__(self, writer: SourceWriter, program: Program, reader: IterationReader):
         self.writer, self.program, self.reader = writer, program, reader
+        self.vectorisation = AutoVectorisation(reader.strict, reader.layouts)
 
     def node(self, node: Node, place: LoopPlace) -> None:
         writer = self.writer
@@ -138,7 +141,8 @@ class _WorkWriter:
             if isinstance(node, Let) and node.value.dtype == "int64":  # loops may begin or end there
                 self.writer.line(f"{node.name} = {_text(node.value)}")
         it = self.reader.work_of_nodes(nodes, place)
-        self.add(it, self.reader.is_vectorised(nodes, place), self.reader.chained(nodes, place), place.position)
+        is_vector, chain = self.vectorisation.is_vectorised(nodes, place), self.vectorisation.chained(nodes, place)
+        self.add(it, is_vector, chain, place.position)
         for node in nodes:
             if isinstance(node, Compute):
                 for operation in node.operations:

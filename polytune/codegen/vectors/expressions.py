@@ -18,6 +18,8 @@ those of a comparison that chooses lanes.  A mask is the name of a variable.
 
 from __future__ import annotations
 
+from typing import Any
+
 from polytune.frontend.expression import Compare, Element, Expression
 from polytune.records import dataclass
 
@@ -101,3 +103,15 @@ class Misalignment:
 VectorExpression = (
     Expression | Variable | Lanes | Splat | Between | AnyMask | LaneSelect | Shifted | Total | Misalignment
 )
+
+
+def operands(node: VectorExpression) -> list[Any]:
+    """Return the expressions that the value of an expression is computed of, those in vector registers included."""
+    found: list[Any] = []
+    for name in ("operand", "left", "right", "condition", "then", "otherwise", "value", "before"):
+        child = getattr(node, name, None)
+        if hasattr(child, "__dataclass_fields__"):
+            found.append(child)
+    for name in ("operands", "arguments"):
+        found += [child for child in getattr(node, name, ()) if hasattr(child, "__dataclass_fields__")]
+    return found

@@ -17,7 +17,7 @@ from numba.extending import _Intrinsic as Intrinsic
 
 from polytune.runtime.memory import View, alignment_of, annotate, element_address
 from polytune.runtime.native import complex_numbers
-from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, common_kind, llvm_kind, unified
+from polytune.runtime.native.kinds import NativeValue, NotNativeError, cast, llvm_kind, unified
 from polytune.runtime.native.operations import (
     CASTS,
     CONTEXT,
@@ -26,26 +26,12 @@ from polytune.runtime.native.operations import (
     MATHEMATICS_OF_TWO,
     call_intrinsic,
     extremum,
-    integer_division,
     magnitude,
-    power,
 )
+from polytune.runtime.native.operators import OF_BITS, OF_INTEGERS, binary, comparison, constant, unary
 from polytune.runtime.vector_types import Mask, Vector
 
 __all__ = ["Expressions"]
-
-_RELATIONS: Mapping[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
-_OF_FLOATS: Mapping[type[ast.operator], str] = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
-_OF_INTEGERS: Mapping[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
-_SHIFTS = (ast.LShift, ast.RShift)
-_OF_BITS: Mapping[type[ast.operator], str] = {ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor"}
 
 Variables = Callable[[str], NativeValue | None]
 """Gives the value of a variable of the function; None for a name that is none."""
@@ -83,18 +69,18 @@ class Expressions:
         """
         match node:
             case ast.Constant():
-                return self._constant(node.value)
+                return constant(node.value)
             case ast.Name(id=name):
                 found = self._variables(name)
-                return self._constant(self.named(node)) if found is None else found
+                return constant(self.named(node)) if found is None else found
             case ast.Attribute(value=operand, attr="real" | "imag" as name):
                 return complex_numbers.part(self.builder, self._complex(operand), name)
             case ast.Attribute():
-                return self._constant(self.named(node))
+                return constant(self.named(node))
             case ast.BinOp(left=left, op=operator, right=right):
-                return self._binary(operator, self.value(left), self.value(right))
+                return binary(self.builder, operator, self.value(left), self.value(right))
             case ast.UnaryOp(op=operator, operand=operand):
-                return self._unary(operator, self.value(operand))
+                return unary(self.builder, operator, self.value(operand))
             case ast.Compare(left=left, ops=operators, comparators=rest):
                 return self._comparisons([left, *rest], operators)
             case ast.BoolOp(op=operator, values=operands):
@@ -200,18 +186,6 @@ class Expressions:
 
     # ---- leaves
 
-    def _constant(self, value: Any) -> NativeValue:
-        match value:
-            case bool():
-                return NativeValue(types.boolean, ir.IntType(1)(int(value)), value)
-            case int() if -(2**63) <= value < 2**63:
-                return NativeValue(types.literal(value), WORD(value), value)
-            case float():
-                return NativeValue(types.float64, ir.DoubleType()(value), value)
-            case str():
-                return NativeValue(types.literal(value), None, value)
-        raise NotNativeError(f"the constant {value!r}")
-
     def _view(self, name: str) -> NativeValue:
         found = self._variables(name)
         if found is None or not isinstance(found.kind, View):
@@ -239,117 +213,23 @@ class Expressions:
             code = self.builder.insert_value(code, value.code, position)
         return NativeValue(types.Tuple(kinds), code)
 
-    # ---- operators
-
-    def _binary(self, operator: ast.operator, left: NativeValue, right: NativeValue) -> NativeValue:
-        builder, kinds = self.builder, (types.unliteral(left.kind), types.unliteral(right.kind))
-        if isinstance(kinds[0], Vector | Mask):
-            return self._lanes(operator, left, right)
-        if type(operator) in _OF_BITS or type(operator) in _SHIFTS:
-            return self._bits(operator, left, right)
-        kind = common_kind(*kinds)
-        if isinstance(operator, ast.Div) and isinstance(kind, types.Integer):
-            kind = types.float64
-        first, second = (cast(builder, each.code, each.kind, kind) for each in (left, right))
-        if isinstance(kind, types.Complex):
-            return complex_numbers.arithmetic(builder, operator, kind, first, second)
-        if isinstance(kind, types.Float) and isinstance(operator, ast.Pow):
-            return NativeValue(kind, power(builder, first, second))
-        if isinstance(kind, types.Float) and type(operator) in _OF_FLOATS:
-            return NativeValue(kind, getattr(builder, _OF_FLOATS[type(operator)])(first, second))
-        if isinstance(kind, types.Integer) and type(operator) in _OF_INTEGERS:
-            return NativeValue(kind, getattr(builder, _OF_INTEGERS[type(operator)])(first, second))
-        if kind == types.int64 and isinstance(operator, ast.FloorDiv | ast.Mod):
-            return NativeValue(kind, integer_division(builder, first, second)[isinstance(operator, ast.Mod)])
-        raise NotNativeError(f"{type(operator).__name__} of {kinds[0]} and {kinds[1]}")
-
-    def _bits(self, operator: ast.operator, left: NativeValue, right: NativeValue) -> NativeValue:
-        """An operation on bits; smaller integers are computed with in 64 bits, as their sums are."""
-        builder, (first, second) = self.builder, (types.unliteral(left.kind), types.unliteral(right.kind))
-        if type(operator) in _SHIFTS:
-            by = right.code.constant if isinstance(right.code, ir.Constant) else None
-            if not isinstance(first, types.Integer) or not isinstance(second, types.Integer) or by not in range(64):
-                raise NotNativeError(f"a shift of {first}")
-            kind = types.int64 if first.signed else types.uint64
-            number = cast(builder, left.code, first, kind)
-            amount = WORD(by)
-            if isinstance(operator, ast.LShift):
-                return NativeValue(kind, builder.shl(number, amount))
-            return NativeValue(kind, (builder.ashr if first.signed else builder.lshr)(number, amount))
-        if first == second == types.boolean:
-            return NativeValue(first, getattr(builder, _OF_BITS[type(operator)])(left.code, right.code))
-        if not (isinstance(first, types.Integer) and isinstance(second, types.Integer)):
-            raise NotNativeError(f"bits of {first} and {second}")
-        kind = common_kind(first, second)
-        numbers = (cast(builder, each.code, each.kind, kind) for each in (left, right))
-        return NativeValue(kind, getattr(builder, _OF_BITS[type(operator)])(*numbers))
-
-    def _lanes(self, operator: ast.operator, left: NativeValue, right: NativeValue) -> NativeValue:
-        if left.kind == right.kind:
-            if isinstance(left.kind, Mask):
-                if isinstance(operator, ast.BitOr):
-                    return NativeValue(left.kind, self.builder.or_(left.code, right.code))
-            else:
-                names = _OF_FLOATS if isinstance(left.kind.dtype, types.Float) else _OF_INTEGERS
-                if type(operator) in names:
-                    return NativeValue(left.kind, getattr(self.builder, names[type(operator)])(left.code, right.code))
-        raise NotNativeError(f"{type(operator).__name__} of {left.kind} and {right.kind}")
-
-    def _unary(self, operator: ast.unaryop, operand: NativeValue) -> NativeValue:
-        kind = types.unliteral(operand.kind)
-        of_lanes = isinstance(kind, Vector)
-        if isinstance(operator, ast.USub) and operand.literal is not None and kind != types.boolean:
-            return self._constant(-operand.literal)
-        if isinstance(operator, ast.USub):
-            if isinstance(kind.dtype if of_lanes else kind, types.Float):
-                return NativeValue(kind, self.builder.fneg(operand.code))
-            if isinstance(kind, types.Complex):
-                return complex_numbers.negated(self.builder, operand)
-            if of_lanes or kind == types.int64:
-                return NativeValue(kind, self.builder.neg(operand.code))
-        if isinstance(operator, ast.Not) and kind == types.boolean:
-            return NativeValue(kind, self.builder.not_(operand.code))
-        raise NotNativeError(f"{type(operator).__name__} of {kind}")
+    # ---- comparisons and choices
 
     def _comparisons(self, operands: Sequence[ast.expr], operators: Sequence[ast.cmpop]) -> NativeValue:
         """An operand after the second one is evaluated only where the comparisons before hold, and once."""
         if len(operators) == 1:
-            return self._comparison(operators[0], *(self.value(operand) for operand in operands))
+            return comparison(self.builder, operators[0], *(self.value(operand) for operand in operands))
         following = iter(operands)
         known = [self.value(next(following))]
 
         def compared(operator: ast.cmpop) -> ir.Value:
             known.append(self.value(next(following)))
-            found = self._comparison(operator, known[-2], known[-1])
+            found = comparison(self.builder, operator, known[-2], known[-1])
             if found.kind != types.boolean:
                 raise NotNativeError("several comparisons of vectors in one")
             return found.code
 
         return self._decided(True, [partial(compared, operator) for operator in operators])
-
-    def _comparison(self, operator: ast.cmpop, left: NativeValue, right: NativeValue) -> NativeValue:
-        if type(operator) not in _RELATIONS:
-            raise NotNativeError(f"{type(operator).__name__} of {left.kind} and {right.kind}")
-        relation = _RELATIONS[type(operator)]
-        builder = self.builder
-        if isinstance(left.kind, Vector):
-            if left.kind != right.kind:
-                raise NotNativeError(f"{left.kind} compared with {right.kind}")
-            return NativeValue(Mask(left.kind.lanes), self._compared(relation, left.kind.dtype, left.code, right.code))
-        if left.kind == types.boolean == right.kind and relation in ("==", "!="):
-            return NativeValue(types.boolean, builder.icmp_unsigned(relation, left.code, right.code))
-        kind = common_kind(left.kind, right.kind)
-        first, second = (cast(builder, each.code, each.kind, kind) for each in (left, right))
-        if isinstance(kind, types.Complex):
-            return NativeValue(types.boolean, complex_numbers.compared(builder, relation, kind, first, second))
-        return NativeValue(types.boolean, self._compared(relation, kind, first, second))
-
-    def _compared(self, relation: str, kind: types.Type, first: ir.Value, second: ir.Value) -> ir.Value:
-        if isinstance(kind, types.Float):
-            compare = self.builder.fcmp_unordered if relation == "!=" else self.builder.fcmp_ordered
-            return compare(relation, first, second)
-        compare = self.builder.icmp_signed if kind.signed else self.builder.icmp_unsigned
-        return compare(relation, first, second)
 
     def _logical(self, is_and: bool, operands: Sequence[ast.expr]) -> NativeValue:
         return self._decided(is_and, [partial(self.truth, operand) for operand in operands])
@@ -390,7 +270,7 @@ class Expressions:
         for (value, block), node in zip(found, (then, otherwise), strict=True):
             builder.position_at_end(block)
             code = value.code if isinstance(kind, Vector | Mask) else cast(builder, value.code, value.kind, kind)
-            changes = isinstance(node, ast.BinOp) and type(node.op) in (*_OF_BITS, *_OF_INTEGERS)
+            changes = isinstance(node, ast.BinOp) and type(node.op) in (*OF_BITS, *OF_INTEGERS)
             if changes and isinstance(kind, types.Integer) and _tests_bits(test):
                 # LLVM would make ``x ^ (p if b else 0)`` of ``x ^ p if b else x``, which has to wait for the test.
                 frozen = ir.Instruction(builder.block, code.type, "freeze", [code])
@@ -490,4 +370,4 @@ def _tests_bits(test: ast.expr) -> bool:
     none of that."""
     comparisons = (node for node in ast.walk(test) if isinstance(node, ast.Compare))
     compared = (part for node in comparisons for side in (node.left, *node.comparators) for part in ast.walk(side))
-    return any(isinstance(part, ast.BinOp) and type(part.op) in _OF_BITS for part in compared)
+    return any(isinstance(part, ast.BinOp) and type(part.op) in OF_BITS for part in compared)

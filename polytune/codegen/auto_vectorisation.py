@@ -1,0 +1,174 @@
+"""Innermost loops of which compilers can be expected to make vectors, and how long iterations wait for others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from polytune.codegen.affine_range import difference
+from polytune.codegen.iteration_work import DIVISIONS
+from polytune.codegen.loop_place import LoopPlace, step_along
+from polytune.codegen.loops import Block, Compute, For, Node, Store, walk_nodes
+from polytune.codegen.vectors.expressions import operands
+from polytune.frontend.expression import (
+    Assign,
+    Binary,
+    Call,
+    Constant,
+    Element,
+    Expression,
+    Power,
+    Select,
+    Unary,
+    walk,
+)
+from polytune.records import dataclass
+
+__all__ = ["AutoVectorisation"]
+
+
+@dataclass(frozen=True)
+class AutoVectorisation:
+    """Foresees how compilers order the iterations of innermost loops.
+
+    Attributes:
+        strict: whether the order of sums is the source's.
+        layouts: of each array, "C" or "F", whether elements of a row or of a column lie next to one another.
+    """
+
+    strict: bool
+    layouts: Mapping[str, str]
+
+    def is_vectorised(self, nodes: Sequence[Node], place: LoopPlace) -> int:
+        """Return whether the compiler can be expected to take several iterations of the innermost loop at a time: 0 for
+        no, 1 for yes, and 2 where it has to find out first that elements of an array that are stored are apart."""
+        loop = place.innermost
+        if loop is None or place.region is None:
+            return 0
+        if self._copies_rows(nodes, place):
+            return 1
+        operations = [each for node in nodes if isinstance(node, Compute) for each in node.operations]
+        assigns = [each for each in operations if isinstance(each, Assign)]
+        if len(operations) == 0 or len(assigns) < len(operations):
+            return 0
+        if any(not isinstance(node, Block | Compute | For) for node in walk_nodes(loop.body)):
+            return 0
+        if not all(self._suits_lanes(each, place) for each in assigns) or self.chained(nodes, place):
+            return 0
+        stored = [each.target.array for each in assigns if each.target.subscripts]
+        if len(set(stored)) == len(stored):
+            return 1
+        # Stores wait at the ends of branches, and what is loaded after them makes vectors of none.
+        return 0 if any(_branches(part) for each in assigns for part in walk(each.value)) else 2
+
+    def _copies_rows(self, nodes: Sequence[Node], place: LoopPlace) -> bool:
+        """Return whether all that nodes do is to copy what lies next to one another, from iteration to iteration of the
+        innermost loop, to where it does, too."""
+        copies = [
+            (node.element, node.value)
+            for node in nodes
+            if isinstance(node, Store) and not node.is_vector and isinstance(node.value, Element)
+        ]
+        return len(copies) == len(nodes) > 0 and all(
+            self._is_along(element, place) for pair in copies for element in pair
+        )
+
+    def _is_along(self, element: Element, place: LoopPlace) -> bool:
+        """Return whether an iteration of the innermost loop has the neighbour in memory of that of the one before."""
+        near = element.subscripts[0 if self._layout(element) == "F" else -1]
+        far = {k for each in element.subscripts if each is not near for k in place.positions(each)}
+        return place.position not in far and step_along(near, place.loops[place.position]) == 1
+
+    def _suits_lanes(self, each: Assign, place: LoopPlace) -> bool:
+        """Return whether values for several iterations of the innermost loop are computed and stored side by side."""
+        if self.strict and any(isinstance(part, Call) for part in walk(each.value)):
+            return False
+        if place.position not in place.varying(each.target):
+            return True
+        near = each.target.subscripts[0 if self._layout(each.target) == "F" else -1]
+        return step_along(near, place.loops[place.position]) == 1
+
+    def chained(self, nodes: Sequence[Node], place: LoopPlace) -> int:
+        """Return how many operations one after another each iteration of the innermost loop waits for of the one
+        before."""
+        loop = place.innermost
+        if loop is None or place.region is None:
+            return 0
+        assigns = [
+            each for node in nodes if isinstance(node, Compute) for each in node.operations if isinstance(each, Assign)
+        ]
+        may_depend = loop.variable not in place.region.independent
+        assigned: set[str] = set()
+        longest = 0
+        for number, each in enumerate(assigns):
+            if place.position not in place.varying(each.target):
+                # An accumulation, which may be taken apart where its order is free, or a value of this iteration.
+                is_carried = each.target in walk(each.value) and each.target.array not in assigned
+                if is_carried and (self.strict or not _is_sum(each)):
+                    longest = max(longest, _depth(each.value))
+            elif may_depend and _is_waited_for(assigns, number, place):
+                longest = max(longest, sum(_depth(one.value) for one in assigns))
+            assigned.add(each.target.array)
+        return longest
+
+    def _layout(self, element: Element) -> str:
+        return self.layouts.get(element.array, "C")
+
+
+def _is_sum(each: Assign) -> bool:
+    """Return whether a value is its target and something else, in an order that is free."""
+    value = each.value
+    return (
+        isinstance(value, Binary)
+        and value.operator in ("+", "-", "*", "min", "max")
+        and (value.left == each.target or value.right == each.target)
+    )
+
+
+def _branches(node: Expression) -> bool:
+    """Return whether a value is one of two of which at least one is no number: machine code computes only that one."""
+    return isinstance(node, Select) and not (isinstance(node.then, Constant) and isinstance(node.otherwise, Constant))
+
+
+def _is_waited_for(assigns: Sequence[Assign], number: int, place: LoopPlace) -> bool:
+    """Return whether an iteration of the innermost loop reads what an assignment in the one before has written.
+
+    Args:
+        assigns: those of an iteration, in their order.
+        number: which of them.
+        place: where they are.
+    """
+    target = assigns[number].target
+    return any(
+        _waits(read, target, place, is_behind=at > number)
+        for at, each in enumerate(assigns)
+        for read in walk(each.value)
+        if isinstance(read, Element) and read.array == target.array and read != target
+    )
+
+
+def _waits(read: Element, target: Element, place: LoopPlace, *, is_behind: bool) -> bool:
+    """Return whether an iteration of the innermost loop reads what one before it has written.
+
+    Of elements that differ in nothing but the subscript that the loop is in: what is read ahead of what is written,
+    ``a[j] = a[j + 1]``, waits for nothing, and vectors of it are read before they are written.
+
+    Args:
+        read: an element that is read.
+        target: an element of the same array that is written.
+        place: where the loop is.
+        is_behind: whether the body writes before it reads, so that vectors would not.
+    """
+    position = place.position
+    differing = [(a, b) for a, b in zip(read.subscripts, target.subscripts, strict=True) if a != b]
+    if len(differing) != 1 or position not in place.positions(differing[0][1]):
+        return False
+    ahead, moved = difference(*differing[0]), step_along(differing[0][1], place.loops[position])
+    return is_behind or not ahead or not moved or ahead * moved < 0
+
+
+def _depth(node: Expression) -> int:
+    """Return how many operations one after another a value takes."""
+    below = max((_depth(child) for child in operands(node)), default=0)
+    if isinstance(node, Call) or (isinstance(node, Binary) and node.operator in DIVISIONS):
+        return below + 4
+    return below + isinstance(node, Binary | Unary | Select | Power)
