@@ -13,6 +13,8 @@ __all__ = ["SHORT_CALL", "Disturbance", "DriftDetector", "FewerThreads"]
 _SAMPLES = 7
 _FEWEST_SAMPLES = 3
 _MOST = 4.0  # times longer: beyond, times say nothing
+_AGAIN = 128  # calls after which what was left is run again, at the soonest
+_SHARE_OF_LOOKS = 0.02  # of the time of calls that this may take
 
 
 class Disturbance:
@@ -60,8 +62,9 @@ class FewerThreads:
     """The choice between a configuration and the same with fewer threads, while something else keeps a core busy.
 
     A call that wants all cores waits for the one that is busy; one that leaves that core alone may be over sooner.
-    Both are run a few times, then what takes the shorter time by the median of its last calls.  Calls of 1 ms and more
-    are left as they are: the system's scheduler shares cores out among these.
+    Both are run a few times, then what takes the shorter time by the median of its last calls.  The other is run again
+    now and then: what keeps a core busy comes and goes, and so do helpers that sleep when they are needed first.  Calls
+    of 1 ms and more are left as they are: the system's scheduler shares cores out among these.
 
     Args:
         fewer: a configuration with fewer threads in place of another; None where there is none.
@@ -72,6 +75,7 @@ class FewerThreads:
         self._usual: Configuration | None = None
         self._fewer: Configuration | None = None
         self._times: tuple[deque[float], deque[float]] = deque(maxlen=_SAMPLES), deque(maxlen=_SAMPLES)
+        self._calls_since_both = 0
 
     @property
     def is_decided(self) -> bool:
@@ -88,6 +92,7 @@ class FewerThreads:
             self._usual, self._fewer = configuration, self._fewer_than(configuration)
             for each in self._times:
                 each.clear()
+            self._calls_since_both = 0
         usual, fewer = self._times
         if self._fewer is None or len(usual) < _FEWEST_SAMPLES or median(usual) >= SHORT_CALL:
             return configuration
@@ -102,9 +107,26 @@ class FewerThreads:
             configuration: what the call ran.
             seconds: what it took.
         """
-        for known, times in zip((self._usual, self._fewer), self._times, strict=True):
+        usual, fewer = self._times
+        for known, times, other in ((self._usual, usual, fewer), (self._fewer, fewer, usual)):
             if configuration == known:
                 times.append(seconds)
+                self._calls_since_both = self._calls_since_both + 1 if self.is_decided else 0
+                if self._calls_since_both >= _AGAIN and self._is_worth_another_look(times, other):
+                    other.clear()
+                    self._calls_since_both = 0
+
+    def _is_worth_another_look(self, taken: deque[float], other: deque[float]) -> bool:
+        """Return whether enough calls have been made that running the other again, if it takes as long as it did, is
+        little beside them: a call that wants a busy core may take many times as long.
+
+        Args:
+            taken: seconds of the last calls of what is run.
+            other: seconds of the calls of what was left.
+        """
+        usual = median(taken)
+        lost = sum(other) - len(other) * usual
+        return lost <= _SHARE_OF_LOOKS * usual * self._calls_since_both
 
 
 _WINDOW = 16

@@ -77,6 +77,27 @@ def test_a_machine_that_changes_meanwhile_changes_the_choice():
     assert set(run[-30:]) == {settled}
 
 
+def test_what_was_left_is_tried_again_when_the_core_is_free_for_longer():
+    program = Program(delay=2.5)
+    settled = program.settle()
+    assert {each["threads"] for each in [program.call(busy=True) for _ in range(100)][10:]} == {1}
+    program.delay = 1.0  # what was busy sleeps, and nothing tells that
+    run = [program.call(busy=True) for _ in range(400)]
+    assert run[-100:].count(settled) >= 97, "all but what looks again"
+
+
+@pytest.mark.parametrize("delay", [1.1, 2.5, 20.0])
+def test_to_try_again_what_was_left_costs_little(delay: float):
+    program = Program(delay=delay)
+    program.settle()
+    seconds = {1: SHORT["a", 1], 2: delay * SHORT["a", 2]}
+    run = [program.call(busy=True)["threads"] for _ in range(6000)][10:]
+    left = max(seconds, key=lambda threads: seconds[threads])
+    assert run.count(left) >= 3, "it is looked at again"
+    least = min(seconds.values()) * len(run)
+    assert sum(seconds[threads] for threads in run) < 1.03 * least
+
+
 def test_long_calls_share_the_core():
     program = Program(unit=100.0)  # some milliseconds
     settled = program.settle()

@@ -48,16 +48,36 @@ class ExpectedTimes:
         Args:
             costs: what was measured, by row; infinite where a row failed.
         """
-        measured = [
-            (self._places[row], cost) for row, cost in costs.items() if row in self._places and 0 < cost < math.inf
-        ]
-        if not measured:
+        places = self._measured(costs)
+        if not len(places):
             return self._expected
-        places = np.array([place for place, _ in measured])
-        longer = np.log([cost for _, cost in measured]) - self._expected[places]
+        measured = [cost for row, cost in costs.items() if self._is_known(row, cost)]
+        longer = np.log(measured) - self._expected[places]
         constant = np.median(longer)
-        seen = self._values[places]
-        weights = seen.T @ seen + _PRIOR * np.eye(seen.shape[1])
-        by_value = np.linalg.solve(weights, seen.T @ (longer - constant))
+        by_value = np.linalg.solve(self._weights(places), self._values[places].T @ (longer - constant))
         expected: np.ndarray = self._expected + constant + self._values @ by_value
         return expected
+
+    def doubts(self, costs: Mapping[int, float]) -> np.ndarray:
+        """(n,) float64, in the order of the rows: how little is known of what the model is wrong about, as the standard
+        deviation of the correction of each, in multiples of that of the correction for a value nobody has measured.
+
+        Args:
+            costs: what was measured, by row; infinite where a row failed.
+        """
+        values = self._values
+        spread = np.linalg.solve(self._weights(self._measured(costs)), values.T)
+        doubts: np.ndarray = np.sqrt(np.einsum("ij,ji->i", values, spread))
+        return doubts
+
+    def _weights(self, places: np.ndarray) -> np.ndarray:
+        """The inverse of the covariance of what is learned of each value, of measurements at some places."""
+        seen = self._values[places]
+        weights: np.ndarray = seen.T @ seen + _PRIOR * np.eye(seen.shape[1])
+        return weights
+
+    def _measured(self, costs: Mapping[int, float]) -> np.ndarray:
+        return np.array([self._places[row] for row, cost in costs.items() if self._is_known(row, cost)], dtype=np.int64)
+
+    def _is_known(self, row: int, cost: float) -> bool:
+        return row in self._places and 0 < cost < math.inf

@@ -54,6 +54,36 @@ def test_rows_of_which_nothing_is_known_are_in_the_middle_until_they_are_measure
     assert np.isfinite(ExpectedTimes(SPACE, ROWS, np.zeros((len(ROWS), 2))).logarithms({0: 1.0})).all()
 
 
+def test_doubts_end_where_values_are_measured():
+    times = ExpectedTimes(SPACE, ROWS, TIMES)
+    before = times.doubts({})
+    assert before == pytest.approx(math.sqrt(2))  # of the version and of the tile, both of one standard deviation
+    packed = np.array([SPACE.configuration(row)["version"] == "packed" for row in ROWS])
+    after = times.doubts({row: seconds(row) for row in ROWS[packed].tolist()})
+    assert after[packed].max() < after[~packed].min() < before.min()
+    assert (times.doubts({0: math.inf, 10**6: 1.0}) == before).all()  # of failures and other rows nothing is learned
+
+
+def test_the_search_finds_what_is_faster_than_expected():
+    """A version that seems half as slow again as the others, and is twice as fast."""
+
+    def seems(configuration):
+        return {EXPECTED.format("tiles"): work(configuration)[EXPECTED.format("tiles")] * _factor(configuration, 1.5)}
+
+    model = RecordedCounters(CONFIGURATIONS, [seems(configuration) for configuration in CONFIGURATIONS])
+    for seed in range(5):
+        search = make_search("profile", SPACE, np.random.default_rng(seed), model=model)
+        for _ in range(24):
+            row = search.ask()
+            configuration = SPACE.configuration(row)
+            search.tell(row, sum(work(configuration).values()) * _factor(configuration, 0.5))
+        assert SPACE.configuration(search.best[0])["version"] == "packed"
+
+
+def _factor(configuration, of_packed):
+    return of_packed if configuration["version"] == "packed" else 1.0
+
+
 def test_the_search_goes_where_times_are_expected_to_be_short():
     model = RecordedCounters(CONFIGURATIONS, [work(configuration) for configuration in CONFIGURATIONS])
     best = min(map(seconds, ROWS.tolist()))
