@@ -17,8 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Column, Table
 
 from polybench.datasets import Dataset
-from polybench.measure import measure
+from polybench.measure import Measurement, measure
 from polybench.suite import Suite, UnknownKernelError
+from polybench.verify import Verdict
 from polybench.verify import verify as verify_kernel
 
 # Results go to standard output, unabridged where no terminal limits their width.  What is live goes to standard error,
@@ -54,22 +55,7 @@ def application(suite: Suite) -> typer.Typer:
     @app.command("list")
     def list_kernels(as_json: Json = False, debug: Debug = False) -> None:
         """Name the kernels, by category, with their sizes."""
-        if as_json:
-            entries = [
-                {
-                    "kernel": name,
-                    "category": entry.category,
-                    "sizes": {dataset.value: entry.sizes(dataset) for dataset in Dataset},
-                }
-                for name, entry in suite.catalogue.items()
-            ]
-            _print_json({"kernels": entries})
-            return
-        table = Table(Column("kernel", no_wrap=True), "category", "sizes", *Dataset)
-        for name, entry in suite.catalogue.items():
-            values = (" ".join(map(str, values)) for values in entry.values)
-            table.add_row(name, entry.category, " ".join(entry.parameters), *values)
-        _print_table(table)
+        _print_kernels(suite, as_json)
 
     @app.command()
     def run(
@@ -100,16 +86,7 @@ def application(suite: Suite) -> typer.Typer:
         if as_json:
             _print_json(measurement.to_json())
         else:
-            table = Table("", f"{kernel} {dataset}", show_header=True)
-            table.add_row("first call", _time(measurement.first_call))
-            table.add_row(
-                f"tuned call (of {measurement.calls} calls, median of the last)", _time(measurement.tuned_call)
-            )
-            table.add_row("NumPy reference", _time(measurement.reference_call))
-            table.add_row("arithmetic", f"{measurement.gflops:.3g} GFLOP/s")
-            table.add_row("largest error", f"{measurement.max_error:.1e}")
-            table.add_row("verified", _verdict(measurement.verified))
-            _print_table(table)
+            _print_measurement(measurement, f"{kernel} {dataset}")
         if not measurement.verified:
             raise typer.Exit(1)
 
@@ -148,17 +125,7 @@ def application(suite: Suite) -> typer.Typer:
         if as_json:
             _print_json({"kernels": [verdict.to_json() for verdict in verdicts]})
         else:
-            table = Table("kernel", "dataset", "versions", "largest error", "verified")
-            for verdict in verdicts:
-                error = f"{verdict.max_error:.1e}"
-                table.add_row(verdict.kernel, dataset, str(verdict.versions), error, _verdict(verdict.verified))
-            _print_table(table)
-            for verdict in verdicts:
-                for failure in verdict.failures[:_FAILURES_SHOWN]:
-                    print(f"{verdict.kernel}: {failure}")
-                more = len(verdict.failures) - _FAILURES_SHOWN
-                if more > 0:
-                    print(f"{verdict.kernel}: {more} more failures; --json has them all")
+            _print_verdicts(verdicts, dataset)
         if not all(verdict.verified for verdict in verdicts):
             raise typer.Exit(1)
 
@@ -221,3 +188,47 @@ def _time(seconds: float) -> str:
 
 def _verdict(verified: bool) -> str:
     return "yes" if verified else "NO"
+
+
+def _print_kernels(suite: Suite, as_json: bool) -> None:
+    if as_json:
+        entries = [
+            {
+                "kernel": name,
+                "category": entry.category,
+                "sizes": {dataset.value: entry.sizes(dataset) for dataset in Dataset},
+            }
+            for name, entry in suite.catalogue.items()
+        ]
+        _print_json({"kernels": entries})
+        return
+    table = Table(Column("kernel", no_wrap=True), "category", "sizes", *Dataset)
+    for name, entry in suite.catalogue.items():
+        values = (" ".join(map(str, values)) for values in entry.values)
+        table.add_row(name, entry.category, " ".join(entry.parameters), *values)
+    _print_table(table)
+
+
+def _print_measurement(measurement: Measurement, title: str) -> None:
+    table = Table("", title, show_header=True)
+    table.add_row("first call", _time(measurement.first_call))
+    table.add_row(f"tuned call (of {measurement.calls} calls, median of the last)", _time(measurement.tuned_call))
+    table.add_row("NumPy reference", _time(measurement.reference_call))
+    table.add_row("arithmetic", f"{measurement.gflops:.3g} GFLOP/s")
+    table.add_row("largest error", f"{measurement.max_error:.1e}")
+    table.add_row("verified", _verdict(measurement.verified))
+    _print_table(table)
+
+
+def _print_verdicts(verdicts: Sequence[Verdict], dataset: Dataset) -> None:
+    table = Table("kernel", "dataset", "versions", "largest error", "verified")
+    for verdict in verdicts:
+        error = f"{verdict.max_error:.1e}"
+        table.add_row(verdict.kernel, dataset, str(verdict.versions), error, _verdict(verdict.verified))
+    _print_table(table)
+    for verdict in verdicts:
+        for failure in verdict.failures[:_FAILURES_SHOWN]:
+            print(f"{verdict.kernel}: {failure}")
+        more = len(verdict.failures) - _FAILURES_SHOWN
+        if more > 0:
+            print(f"{verdict.kernel}: {more} more failures; --json has them all")

@@ -2,8 +2,10 @@
 
 On each space and with each budget polytune wins if its mean slowdown is smaller than that of Kernel Tuner's strategy
 that is the best there, and ties where both are the same, as at the optimum: a choice among strategies that nobody can
-make beforehand.  Besides, it is compared with the one strategy that has the highest score over all spaces and budgets.
-Scores are against polytune's random search, see `polytune.lab.score`.
+make beforehand.  Means of few runs differ by chance, and by single runs that missed: whether that strategy is better
+tells the Mann-Whitney test of the runs, at the level and with the correction for all spaces and budgets together that
+`polytune.lab.statistics` has.  Besides, polytune is compared with the one strategy that has the highest score over all
+spaces and budgets.  Scores are against polytune's random search, see `polytune.lab.score`.
 
 Most strategies are far from the best in most places.  With a screening, all make a few runs, and of each space and
 budget only the strategies with the least mean slowdowns make the others: those that may be the best there.
@@ -23,6 +25,7 @@ from polytune.lab import RecordedSpace, Results
 from polytune.lab.merging import named_apart
 from polytune.lab.run import Task
 from polytune.lab.score import aggregate, score, score_interval
+from polytune.lab.statistics import SIGNIFICANCE, holm, mann_whitney
 
 NAME = MODULE = "kernel_tuner"
 SCRIPT = Path(__file__).with_name("kernel_tuner_script.py")
@@ -52,6 +55,7 @@ CONTENDERS = 4
 
 _SHARE_OF_SPACES = 0.75
 _SHARE_OF_RUNS = 0.9
+_NEITHER = 0.5  # the probability of the faster configuration, of searches that are alike
 _SAME = 1e-9  # of a mean, by which two differ that are the same
 
 
@@ -100,6 +104,7 @@ def study(
     scored = [name for name in rivals if not math.isnan(overall.get(name, math.nan))]
     single = max(scored, key=overall.__getitem__, default=None)
     rows = [row(results, search, rivals, single, budget) for results in found for budget in repeats]
+    correct(rows)
     report: dict[str, Any] = {
         "rows": rows,
         "scores": scores,
@@ -147,10 +152,13 @@ def row(results: Results, search: str, rivals: Sequence[str], single: str | None
     # A strategy that failed now and then is still one; those that a screening has ended have far fewer runs.
     contenders = [name for name, count in runs.items() if count >= _SHARE_OF_RUNS * max(runs.values())]
     best = min(contenders, key=means.__getitem__, default=None)
+    own = results.slowdowns(search, budget)
+    against = [] if best is None else results.slowdowns(best, budget)
+    u, p = mann_whitney(own, against) if against else (None, None)
     return {
         "space": results.setting.space,
         "budget": budget,
-        "runs": len(results.of_search(search, budget)),
+        "runs": len(own),
         "mean_slowdown": means[search],
         "random": means["random"],
         "best_rival": best,
@@ -158,11 +166,22 @@ def row(results: Results, search: str, rivals: Sequence[str], single: str | None
         "best_rival_mean_slowdown": None if best is None else means[best],
         "wins": None if best is None else _is_less(means[search], means[best]),
         "ties": None if best is None else math.isclose(means[search], means[best], rel_tol=_SAME),
+        "effect": None if u is None else u / (len(own) * len(against)),
+        "p": p,
         "single_best_mean_slowdown": None if single is None else means[single],
         "wins_against_single_best": None if single is None else _is_less(means[search], means[single]),
         "ties_with_single_best": None if single is None else math.isclose(means[search], means[single], rel_tol=_SAME),
         "means": means,
     }
+
+
+def correct(rows: Sequence[dict[str, Any]]) -> None:
+    """Replace the p-values of rows by those corrected for all of them, and say in which the best rival is better, which
+    is not where chance alone explains the difference."""
+    tested = [row for row in rows if row["p"] is not None]
+    for row, p in zip(tested, holm([row["p"] for row in tested]), strict=True):
+        row["p"] = p
+        row["is_behind"] = p < SIGNIFICANCE and row["effect"] < _NEITHER
 
 
 def _is_less(one: float, other: float) -> bool:
@@ -184,6 +203,9 @@ def reached(
             wins, ties = (sum(bool(row[name]) for row in at) for name in (win, tie))
             goal = f"{budget} evaluations: {wins} of {spaces} spaces won{f' and {ties} tied' if ties else ''}{whom}"
             goals[goal] = wins + ties >= _SHARE_OF_SPACES * spaces
+        behind = sum(row["is_behind"] for row in at)
+        goal = f"{budget} evaluations: on {behind} of {spaces} spaces the best strategy is better by the test"
+        goals[goal] = not behind
         rivals = [by_budget[budget] for name, by_budget in scores.items() if name.startswith(f"{NAME}:")]
         highest = max(rivals, default=float("nan"))
         own = scores[search][budget]

@@ -149,7 +149,7 @@ def _from_log(file: TextFile) -> Results:
             if setting is not None and number == len(lines) and not file.text.endswith("\n"):
                 warn_of_cut(file, number, len(runs))
                 break
-            raise place.error(f"this is no result of 'polytune simulate' ({_what(error)})") from None
+            raise place.error(f"this is no result of 'polytune simulate --output' ({_what(error)})") from None
     if setting is None:
         raise RecordingError(f"{file.name}: the file is empty")
     return Results.ordered(setting, runs)

@@ -136,18 +136,29 @@ def compare(results: Results, baseline: str, search: str, budget: int) -> Compar
 
 
 def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """The comparisons with p-values that take into account how many there are.
+    """The comparisons with p-values that take into account how many there are, by `holm`.
 
-    The correction is that of S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal
-    of Statistics 6, 1979: the probability that any of the differences called significant is chance stays below the
-    level.  Comparisons of the baseline with itself do not count.
+    Comparisons of the baseline with itself do not count.
     """
     tests = [number for number, c in enumerate(comparisons) if c.search != c.baseline]
     found = list(comparisons)
+    for number, p in zip(tests, holm([comparisons[number].p for number in tests]), strict=True):
+        found[number] = replace(comparisons[number], p_corrected=p)
+    return found
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """The p-values of tests that are made together, so that the probability that any of the differences that are called
+    significant is chance stays below the level.
+
+    The correction is that of S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal
+    of Statistics 6, 1979.
+    """
+    found = list(values)
     largest = 0.0
-    for rank, number in enumerate(sorted(tests, key=lambda number: comparisons[number].p)):
-        largest = max(largest, min((len(tests) - rank) * comparisons[number].p, 1.0))
-        found[number] = replace(comparisons[number], p_corrected=largest)
+    for rank, number in enumerate(sorted(range(len(values)), key=lambda number: values[number])):
+        largest = max(largest, min((len(values) - rank) * values[number], 1.0))
+        found[number] = largest
     return found
 
 

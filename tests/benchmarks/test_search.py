@@ -120,14 +120,33 @@ def test_wins_and_scores(recorded, tuner):
     assert report["overall"]["kernel_tuner:oracle"] == 1.0
     assert report["single_best"] == "kernel_tuner:oracle"
     assert report["failures"] == {"kernel_tuner:broken": "ValueError: cannot"}
-    assert not any(report["reached"].values())
+    shown = {goal for goal, reached in report["reached"].items() if reached}
+    assert shown == {f"{n} evaluations: on 0 of 1 spaces the best strategy is better by the test" for n in (10, 30)}
     easy = against_kernel_tuner.study(*arguments, "genetic", ["contrary"], {30: 4})
     assert easy["rows"][0]["wins"] is easy["rows"][0]["wins_against_single_best"] is True
     assert next(iter(easy["reached"].values())) is True
+    assert easy["rows"][0]["effect"] == 1.0 and easy["rows"][0]["is_behind"] is False
     tie = against_kernel_tuner.study(*arguments, "full", ["oracle"], {400: 4})
     (row,) = tie["rows"]
     assert row["ties"] is row["ties_with_single_best"] is True and row["wins"] is False
     assert tie["reached"]["400 evaluations: 0 of 1 spaces won and 1 tied"] is True
+    assert (row["effect"], row["p"], row["is_behind"]) == (0.5, 1.0, False)
+
+
+def test_few_runs_show_no_difference(recorded, tuner):
+    """Behind is what is so by the runs' own spread, corrected for all tests that were made."""
+    arguments = ([recorded], Collection(None, 0, 1), tuner(), "genetic", ["oracle"])
+    few = against_kernel_tuner.study(*arguments, {10: 2})
+    many = against_kernel_tuner.study(*arguments, {10: 20})
+    for report, is_behind in ((few, False), (many, True)):
+        (row,) = report["rows"]
+        assert row["wins"] is False and row["effect"] < 0.5 and row["is_behind"] is is_behind
+        goal = f"10 evaluations: on {int(is_behind)} of 1 spaces the best strategy is better by the test"
+        assert report["reached"][goal] is not is_behind
+    alone = {n: against_kernel_tuner.study(*arguments, {n: 20})["rows"][0]["p"] for n in (10, 12)}
+    together = {row["budget"]: row["p"] for row in against_kernel_tuner.study(*arguments, {10: 20, 12: 20})["rows"]}
+    least = min(alone, key=alone.__getitem__)
+    assert together[least] == pytest.approx(2 * alone[least])
 
 
 def test_screening_ends_all_but_the_best(recorded, tuner, monkeypatch):

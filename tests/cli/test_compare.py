@@ -94,7 +94,7 @@ def test_what_is_no_result_is_a_sentence(run, tmp_path):
     file.write_text('{"a": 1}')
     ran = run("compare", file)
     assert ran.code == 1
-    assert "r.json:1: this is no result of 'polytune simulate' (it has no 'space')" in ran.err
+    assert "r.json:1: this is no result of 'polytune simulate --output' (it has no 'space')" in ran.err
 
 
 def test_no_file_is_bad_usage(run):

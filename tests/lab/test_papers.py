@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
+from base64 import b64decode
 from dataclasses import replace
+from io import BytesIO
 
 import pytest
 
@@ -15,7 +17,7 @@ from polytune.lab.papers.item import Effort, Reproduction, Table
 from polytune.lab.papers.page import page
 from polytune.lab.papers.report import ITEMS, find_recordings, write_report
 
-pytest.importorskip("matplotlib")
+pyplot = pytest.importorskip("matplotlib.pyplot")
 pytest.importorskip("statsmodels")
 
 
@@ -71,6 +73,11 @@ def test_the_page_has_every_item_and_its_figures(data, tmp_path, capsys):
     assert all(f"id='{name}'" in text for name in names)
     assert len(re.findall("<img ", text)) == text.count("data:image/png;base64,iVBOR") >= 3
     assert "Residuals" in text and "polytune transfer SPACE..." in text
+    # At one scale, so that text is as large in wide figures as in others.
+    scales = {
+        _pixels_across(data) / float(width) for width, data in re.findall(r"width: ([\d.]+)em' src='.*?,(.*?)'", text)
+    }
+    assert max(scales) / min(scales) < 1.01
 
     # Once more: nothing is made again, but what was lost.
     (tmp_path / "report" / "historical-portions.json").unlink()
@@ -78,6 +85,10 @@ def test_the_page_has_every_item_and_its_figures(data, tmp_path, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert sum(line.endswith("made before") for line in lines) == 3
     assert (tmp_path / "report" / "index.html").read_text() == text
+
+
+def _pixels_across(data):
+    return pyplot.imread(BytesIO(b64decode(data))).shape[1]
 
 
 def _in_order(names):

@@ -72,7 +72,7 @@ def _boxes(axes: Any, family: Family, information: Mapping[str, Mapping[str, flo
             shares.setdefault(parameter, []).append(value / largest)
     axes.boxplot(list(shares.values()))
     axes.set_xticks(range(1, len(shares) + 1), [plain_text(name) for name in shares], rotation=60, ha="right")
-    axes.set(ylabel="mutual information with the time / the largest", title=plain_text(family.kernel))
+    axes.set(ylabel="mutual information (largest: 1)", title=plain_text(family.kernel))
 
 
 def _curves(axes: Any, title: str, found: Sequence[Convergence]) -> None:

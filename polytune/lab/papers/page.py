@@ -11,12 +11,15 @@ from polytune.lab.papers.item import Item, Reproduction, Table
 
 __all__ = ["page"]
 
+_PIXELS_PER_EM = 31  # text in figures is then about as large as that around them
+_PNG_WIDTH = slice(16, 20)  # bytes of the file: the first field of the chunk IHDR, PNG specification, section 11.2.2
+
 _STYLE = """
 body { font-family: sans-serif; max-width: 75em; margin: 2em auto; padding: 0 1em; color: #222; }
 table { border-collapse: collapse; margin: 0.5em 0 1.5em; font-size: 0.9em; }
 th, td { padding: 0.15em 0.7em; border-bottom: 1px solid #ddd; text-align: left; }
 caption { text-align: left; font-weight: bold; padding: 0.4em 0; }
-figure { display: inline-block; margin: 0.5em; } img { width: 34em; max-width: 100%; }
+figure { display: inline-block; margin: 0.5em; max-width: 100%; } img { max-width: 100%; }
 dt { font-weight: bold; } code { background: #f3f3f3; }
 """
 
@@ -57,12 +60,19 @@ def _section(item: Item, reproduction: Reproduction | None) -> str:
         return head
     figures = []
     for title, path in reproduction.figures.items():
-        data = base64.b64encode(path.read_bytes()).decode()
+        content = path.read_bytes()
+        data = base64.b64encode(content).decode()
         figures.append(
-            f"<figure><img alt='{escape(title)}' src='data:image/png;base64,{data}'>"
+            f"<figure><img alt='{escape(title)}' style='width: {_width(content):.1f}em' "
+            f"src='data:image/png;base64,{data}'>"
             f"<figcaption>{escape(title)}</figcaption></figure>"
         )
     return "\n".join([head, *map(_table, reproduction.tables), *figures])
+
+
+def _width(png: bytes) -> float:
+    """Return how wide a figure is shown, in em: at one scale, so that text is as large in wide ones as in others."""
+    return int.from_bytes(png[_PNG_WIDTH], "big") / _PIXELS_PER_EM
 
 
 def _table(table: Table) -> str:
