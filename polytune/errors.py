@@ -6,6 +6,7 @@ Every message says what was wrong, where, why, and what to do about it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from polytune.records import dataclass
 
@@ -96,6 +97,10 @@ class UnsupportedSourceError(PolytuneError):
             texts.append(f"and {len(self.obstacles) - self.SHOWN} more")
         super().__init__("\n\n".join(texts))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how it is made again, in another process for one, which Exception's own way cannot."""
+        return type(self), (self.location, self.what, self.reason, self.remedy, self.obstacles[1:]), self.__dict__
+
     @classmethod
     def of(cls, obstacles: Sequence[Obstacle]) -> UnsupportedSourceError:
         """The error for all of some obstacles, at least one."""
@@ -158,6 +163,10 @@ class SubscriptError(ArgumentError, IndexError):
             f"instead: {remedy}",
         ]
         super().__init__("\n".join(line for line in lines if line))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how it is made again, in another process for one, which Exception's own way cannot."""
+        return type(self), (self.location, self.arrays, self.references, self.extents, self.is_late), self.__dict__
 
     def at(self, location: SourceLocation) -> SubscriptError:
         """The same error at another place."""

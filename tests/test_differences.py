@@ -178,10 +178,103 @@ def test_python_refuses_negative_sizes_and_steps_of_zero(function: Callable[...,
         function(*arguments)
 
 
-def test_negative_sizes_and_steps_of_zero_are_nothing() -> None:
-    assert polytune.kernel(of_size)(0).shape == (0,)
+def stepping(x, steps):
+    total = 0.0
+    for step in steps:
+        for i in range(0, 5, step):
+            total += x[i]
+    return total
+
+
+def test_negative_sizes_and_steps_of_zero_are_refused() -> None:
     assert polytune.kernel(of_size)(5).tolist() == [0.0, 1.0]
-    assert polytune.kernel(counted_by)(np.ones(5), 0) == 0.0
     assert polytune.kernel(counted_by)(np.ones(5), 2) == 3.0
-    with pytest.raises(polytune.ArgumentError, match="is negative: -3"):
-        polytune.kernel(in_an_expression)(0)
+    assert polytune.kernel(stepping)(np.ones(5), np.array([2, 1])) == 8.0
+    for function in (of_size, in_an_expression):
+        with pytest.raises(polytune.ArgumentError, match="is negative: -3"):
+            polytune.kernel(function)(0)
+    with pytest.raises(polytune.ArgumentError, match="the step of a range is 0"):
+        polytune.kernel(counted_by)(np.ones(5), 0)
+    with pytest.raises(polytune.SubscriptError, match="the step of a range is 0"):
+        polytune.kernel(stepping)(np.ones(5), np.array([2, 0]))
+
+
+def chosen_array(A, B):
+    return (A if B[0] > 0.0 else -A) - 1.0
+
+
+def beside_extents(A):
+    return A.reshape(2, -1, A.shape[1])
+
+
+def beside_the_first(A):
+    return A.reshape(A.shape[0], -1) * 2.0
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    ("function", "fitting", "wrong", "said"),
+    [
+        (chosen_array, [(np.ones(3), np.ones(3)), (np.ones(3), -np.ones(3))], (np.ones(0), np.ones(0)), "past the end"),
+        (beside_extents, [(np.ones((4, 6)),), (np.ones((0, 3)),)], (np.ones((0, 0)),), r"-1 beside A.shape\[1\]"),
+        (beside_the_first, [(np.ones((2, 3)),)], (np.ones((0, 3)),), r"-1 beside A.shape\[0\]"),
+    ],
+)
+def test_errors_of_empty_arrays(
+    function: Callable[..., Any], fitting: list[Any], wrong: Any, said: str, strict: bool
+) -> None:
+    kernel = polytune.kernel(strict=strict)(function)
+    for arguments in fitting:
+        np.testing.assert_array_equal(kernel(*arguments), function(*arguments), strict=True)
+    with pytest.raises((ValueError, IndexError)):
+        function(*wrong)
+    with pytest.raises(ArgumentError, match=said):
+        kernel(*wrong)
+
+
+def covariances(A):
+    return np.cov(A)
+
+
+def correlations(A):
+    return np.corrcoef(A)
+
+
+def rows(A):
+    return np.array([[a, 2.0 * a] for a in A])
+
+
+@pytest.mark.parametrize(
+    ("function", "several", "one", "said"),
+    [
+        (covariances, np.arange(6.0).reshape(2, 3) ** 2, np.ones((1, 3)), "of one variable alone"),
+        (correlations, np.arange(6.0).reshape(2, 3) ** 2, np.ones((1, 3)), "of one variable alone"),
+        (rows, np.ones(3), np.ones(0), "a list comprehension that gives no rows"),
+    ],
+)
+def test_numbers_of_dimensions_that_depend_on_extents(
+    function: Callable[..., Any], several: np.ndarray, one: np.ndarray, said: str
+) -> None:
+    kernel = polytune.kernel(function)
+    np.testing.assert_allclose(kernel(several), function(several), strict=True)
+    assert function(one).ndim != function(several).ndim
+    with pytest.raises(ArgumentError, match=said):
+        kernel(one)
+
+
+def flags(x, c):
+    found, above = False, x[0] > c
+    for v in x:
+        if v > c:
+            found = True
+    return found, not found, ~above
+
+
+def test_variables_of_truth_values_are_integers() -> None:
+    kernel = polytune.kernel(flags)
+    for c in (0.5, 2.0):
+        found, absent, below = flags(np.ones(3), c)
+        results = kernel(np.ones(3), c)
+        assert [type(result) for result in results] == [np.int64, bool, np.int64]
+        assert results[:2] == (found, absent)
+        assert bool(results[2] + 2) != bool(~below)

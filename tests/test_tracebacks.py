@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 import threading
@@ -239,3 +240,21 @@ def test_every_public_method_of_kernels_shows_the_frames_of_its_callers() -> Non
     }
     assert {"run", "tune", "explain"} <= set(methods)
     assert {name for name, method in methods.items() if not hasattr(method, "__wrapped__")} == cannot_fail
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda: opening(np.zeros(3)), UnsupportedSourceError),
+        (lambda: scattered(np.zeros(3), np.array([5])), SubscriptError),
+        (lambda: filled(np.zeros(3), 9), ArgumentError),
+    ],
+)
+def test_errors_come_back_from_other_processes(call: Callable[[], Any], kind: type[PolytuneError]) -> None:
+    with pytest.raises(kind) as raised:
+        call()
+    raised.value.add_note("in a worker")
+    back = pickle.loads(pickle.dumps(raised.value))
+    assert type(back) is type(raised.value)
+    assert str(back) == str(raised.value)
+    assert vars(back) == vars(raised.value)

@@ -8,6 +8,7 @@ import numpy as np
 
 from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.calls import element_type_of
+from polytune.frontend.array_expressions.sizes import require_size
 from polytune.frontend.frame import ArrayBinding, Frame
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.numbers import number
@@ -63,6 +64,8 @@ def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str:
     if frame.assigned[target.id] != 1 or name in kernel.arrays:
         name = kernel.fresh(name)
     affine = tuple(_extent(frame, node, f"{name}_{dimension}", extent) for dimension, extent in enumerate(extents))
+    for size in affine:
+        require_size(frame, node, size.expression)
     kernel.extents.update({(name, dimension): extent for dimension, extent in enumerate(affine)})
     kernel.arrays[name] = Array(
         name,

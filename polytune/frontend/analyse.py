@@ -11,7 +11,7 @@ from polytune.frontend.checked import check_subscripts, has_tests
 from polytune.frontend.forwarding import with_values_passed_on
 from polytune.frontend.frame import KernelWalk
 from polytune.frontend.half_precision import lower_half_precision
-from polytune.frontend.lower import lower
+from polytune.frontend.lower import assigned_unused, lower
 from polytune.frontend.parameters import refused_arguments, replace_parameters
 from polytune.frontend.powers import choose_powers
 from polytune.frontend.prechecked import check_before
@@ -62,6 +62,9 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         outside = (kernel.result, *(array.shape for array in kernel.arrays.values()), *kernel.size_conditions)
         nodes = choose_quotients(nodes, variables, outside)
     order = model.build(nodes)
+    if order is None and kernel.result is not None:
+        # Python computes the result; a kernel has a statement, if nothing but this.
+        order = model.build((assigned_unused(kernel, source),))
     if order is None:
         raise source.refusal(
             source.tree,

@@ -8,12 +8,20 @@ from dataclasses import field
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend.comprehensions import Meaning
 from polytune.frontend.desugaring import meaning_outside
 from polytune.frontend.frame import Binding, ObjectBinding, assigned_names
 from polytune.frontend.source import NestedFunction, Source, inlinable, nodes_inside, read_source
 from polytune.records import dataclass
+
+_MAKING = (
+    *(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.zeros, np.ones, np.empty, np.full, np.eye),
+    *(np.identity, np.arange, np.linspace, np.stack, np.hstack, np.vstack, np.column_stack, np.concatenate),
+)
+"""Functions that make arrays even where all that they are given are numbers."""
 
 
 def definition_of(function: FunctionType | NestedFunction | ast.FunctionDef) -> Hashable:
@@ -24,6 +32,11 @@ def definition_of(function: FunctionType | NestedFunction | ast.FunctionDef) -> 
     return tree.name, tree.lineno, tree.col_offset
 
 
+def _makes_array(function: Any) -> bool:
+    """Return whether a Python object is a function of NumPy's that makes arrays of numbers."""
+    return any(function is each for each in _MAKING)
+
+
 @dataclass
 class CalledFunctions:
     """Tells which functions may write arrays, by what their source looks like, and which raise exceptions.
@@ -31,12 +44,14 @@ class CalledFunctions:
     Attributes:
         raising: the definitions of those that raise exceptions, as earlier walks have found.
         known: whether they may write, of functions that have been asked for.
-        looping: whether they have loops.
+        looping: whether they have loops, or make arrays.
+        making: whether they make arrays.
     """
 
     raising: set[Hashable] = field(default_factory=set)
     known: dict[Any, bool] = field(default_factory=dict)
     looping: dict[Any, bool] = field(default_factory=dict)
+    making: dict[Any, bool] = field(default_factory=dict)
 
     def raises(self, function: FunctionType | NestedFunction | ast.FunctionDef | None) -> bool:
         """Return whether a function raises exceptions."""
@@ -47,8 +62,8 @@ class CalledFunctions:
         return self._asked(function, self.known, self.in_body)
 
     def loops(self, function: Any) -> bool:
-        """Return whether a Python object is a function of the user's with loops, or calls one, so that statements
-        compute what it gives."""
+        """Return whether a Python object is a function of the user's with loops or new arrays, or calls one, so that
+        statements compute what it gives."""
         return self._asked(function, self.looping, self.has_loops)
 
     def _asked(self, function: Any, known: dict[Any, bool], answer: Callable[[list[ast.stmt], Meaning], bool]) -> bool:
@@ -64,8 +79,22 @@ class CalledFunctions:
             known[plain] = answer(source.tree.body, meaning_outside(source, local_names(source)))
         return known[plain]
 
+    def makes_arrays(self, function: Any) -> bool:
+        """Return whether a Python object is a function of the user's that makes arrays, or calls one."""
+        return self._asked(function, self.making, self.has_new_arrays)
+
+    def has_new_arrays(self, body: Iterable[ast.stmt], meaning: Meaning) -> bool:
+        """Return whether statements make arrays of numbers, or call functions that do.
+
+        Args:
+            body: the statements.
+            meaning: what names from outside of their function mean.
+        """
+        called = [meaning(node.func) for node in nodes_inside(body) if isinstance(node, ast.Call)]
+        return any(_makes_array(each) or self.makes_arrays(each) for each in called)
+
     def has_loops(self, body: Iterable[ast.stmt], meaning: Meaning) -> bool:
-        """Return whether statements have loops, or call functions that have.
+        """Return whether statements have loops, or make arrays, or call functions that do.
 
         Args:
             body: the statements.
@@ -73,7 +102,7 @@ class CalledFunctions:
         """
         return any(
             isinstance(node, ast.For | ast.While | ast.GeneratorExp | ast.ListComp)
-            or (isinstance(node, ast.Call) and self.loops(meaning(node.func)))
+            or (isinstance(node, ast.Call) and (_makes_array(meaning(node.func)) or self.loops(meaning(node.func))))
             for node in nodes_inside(body)
         )
 

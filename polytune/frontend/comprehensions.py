@@ -23,6 +23,9 @@ _DISPLAYS = (builtins.tuple, builtins.list)
 Comprehension = ast.GeneratorExp | ast.ListComp
 
 
+_DEFAULT = "test that there are some before, or say what is meant where there are none: default=0"
+
+
 def placed(made: Made, place: ast.AST) -> Made:
     """A new node, and what is new below it, at the place of another one."""
     for node in ast.walk(made):
@@ -31,22 +34,28 @@ def placed(made: Made, place: ast.AST) -> Made:
     return made
 
 
-def required(test: ast.expr, otherwise: str, place: ast.AST) -> ast.stmt:
+def required(test: ast.expr, otherwise: str, remedy: str, place: ast.AST) -> ast.stmt:
     """A statement that only goes on where a test holds, and else raises the error of what does not fit.
 
     Args:
         test: a comparison of integers.
         otherwise: what is wrong where it does not hold.
+        remedy: what to do about it.
         place: where it stands in the source.
     """
     made = placed(ast.Assert(test, ast.Constant(otherwise)), place)
-    made.is_required = True  # type: ignore[attr-defined]
+    made.remedy = remedy  # type: ignore[attr-defined]
     return made
+
+
+def remedy_of(node: ast.AST) -> str | None:
+    """Return what to do where a statement that ``required`` has made does not hold; None for any other node."""
+    return getattr(node, "remedy", None)
 
 
 def is_required(node: ast.AST) -> bool:
     """Return whether a node is a statement that ``required`` has made."""
-    return getattr(node, "is_required", False)
+    return remedy_of(node) is not None
 
 
 class _Replacer(ast.NodeTransformer):
@@ -170,7 +179,7 @@ class _Loops:
         call = ast.Call(function, [ast.Name(best, ast.Load()), element], [])
         if first is not None:
             value, has_elements = first
-            test = required(has_elements, nothing, self.node)
+            test = required(has_elements, nothing, _DEFAULT, self.node)
             return [test, self.assignment(best, value), *self.loops([self.assignment(best, call)])], self.name(best)
         found, current = self.fresh("found"), self.fresh("current")
         call.args[1] = ast.Name(current, ast.Load())
@@ -182,7 +191,7 @@ class _Loops:
         made += self.loops([self.assignment(current, element), choice])
         if default is None:
             is_found = ast.Compare(ast.Name(found, ast.Load()), [ast.NotEq()], [ast.Constant(0)])
-            made.append(required(is_found, nothing, self.node))
+            made.append(required(is_found, nothing, _DEFAULT, self.node))
         return made, self.name(best)
 
     def first(self) -> tuple[ast.expr, ast.expr] | None:

@@ -61,6 +61,8 @@ CALLS = (
 
 _BINARY = ("atan2", "hypot", "copysign", "fmod")
 _TO_INTEGER = ("floor", "ceil", "trunc")
+_KEEP_TRUTH = (bool, np.bool_, np.invert, np.floor, np.ceil, np.trunc, np.fix, np.real)
+"""Functions that give a truth value of one."""
 NUMPY_NAMES = {
     "asin": "arcsin",
     "acos": "arccos",
@@ -71,7 +73,6 @@ NUMPY_NAMES = {
     "atan2": "arctan2",
 }
 """Return what NumPy calls functions that have another name in ``math``."""
-
 
 _OF_TRUTHS = {
     np.add: "or",
@@ -128,7 +129,7 @@ def apply(function: Any, arguments: list[Value]) -> Value:
         return logical(_OF_TRUTHS[function], arguments)
     if function in (abs, np.abs) and arguments[0].dtype == "bool":
         return arguments[0]
-    keeps_truth = function in (bool, np.bool_, np.invert) or function in _BITS
+    keeps_truth = function in _KEEP_TRUTH or function in _BITS
     value = build([argument if keeps_truth else number(argument) for argument in arguments])
     # Whatever NumPy's functions compute of Python's numbers has a type of NumPy's.
     return replace(value, weak=False) if isinstance(function, np.ufunc) and value.dtype != "bool" else value
@@ -161,7 +162,8 @@ def _to_integer(name: str, arguments: list[Value]) -> Value:
 
 def _rounded(name: str, arguments: list[Value]) -> Value:
     """``np.floor`` and its like, which keep the type."""
-    return arguments[0] if arguments[0].is_integer else call(name, arguments, python=False)
+    argument = arguments[0]
+    return argument if argument.is_integer or argument.dtype == "bool" else call(name, arguments, python=False)
 
 
 def _logarithm(arguments: list[Value]) -> Value:
@@ -180,8 +182,24 @@ def _extremum(symbol: str, name: str, arguments: list[Value]) -> Value:
     return call(name, arguments, python=False)
 
 
+def _remainder_of_sign(arguments: list[Value]) -> Value:
+    """``np.fmod``, with the sign of the first number; of integers one of their type, 0 where the second is 0."""
+    remainder = binary("%", *arguments)
+    if not remainder.is_integer:
+        return call("fmod", arguments, python=False)
+    if remainder.dtype in UNSIGNED_TYPES:
+        return remainder
+    left, right = (cast(argument, remainder.dtype, remainder.weak) for argument in arguments)
+    zero = constant(0)
+    unlike = compare("!=", number(compare("<", left, zero)), number(compare("<", right, zero)))
+    is_other = logical("and", [compare("!=", remainder, zero), unlike])
+    return select(is_other, binary("-", remainder, right), remainder)
+
+
 def _fabs(python: bool, arguments: list[Value]) -> Value:
     argument = arguments[0]
+    if argument.dtype in COMPLEX:
+        return call("fabs", arguments, python=False)
     return absolute(cast(argument, "float64", weak=python) if python or argument.is_integer else argument)
 
 
@@ -207,7 +225,7 @@ def _clipped(arguments: list[Value]) -> Value:
 
 
 def _to_even(arguments: list[Value]) -> Value:
-    """``np.rint``: the nearest integer, of two the even one, with the sign of the number."""
+    """``np.round``: the nearest integer, of two the even one, with the sign of the number."""
     argument = arguments[0]
     if argument.is_integer:
         return argument
@@ -221,8 +239,15 @@ def _to_even(arguments: list[Value]) -> Value:
 
 
 def _floating(arguments: list[Value]) -> list[Value]:
-    """Real numbers as floats."""
-    return [cast(argument, "float64") if argument.is_integer else argument for argument in arguments]
+    """Real numbers as floats, of which Python's take the type of others that they meet."""
+    return [cast(argument, _float_of(argument), argument.weak) for argument in arguments]
+
+
+def _float_of(argument: Value) -> str:
+    """The type in which NumPy's functions compute of a number; of 8 bits it is double, as for all functions here."""
+    if not argument.is_integer:
+        return argument.dtype
+    return "float32" if argument.dtype in ("int16", "uint16") else "float64"
 
 
 def _log_of_sum(exponential: str, arguments: list[Value]) -> Value:
@@ -271,10 +296,15 @@ def _reciprocal(arguments: list[Value]) -> Value:
     return cast(quotient, arguments[0].dtype) if arguments[0].is_integer else quotient
 
 
-def _scaled(factor: float, arguments: list[Value]) -> Value:
-    """A number times a constant, as floating point."""
-    argument = arguments[0]
-    return binary("*", cast(argument, "float64") if argument.is_integer else argument, constant(factor))
+def _scaled(name: str, numerator: float, denominator: float, arguments: list[Value]) -> Value:
+    """A number times a quotient, which NumPy computes in the number's own type, as floating point."""
+    if arguments[0].dtype in COMPLEX:
+        return call(name, arguments, python=False)
+    (argument,) = _floating(arguments)
+    if argument.dtype not in ("float16", "float32"):
+        return binary("*", argument, constant(numerator / denominator))
+    factor = constant(float(np.float32(numerator) / np.float32(denominator)))
+    return cast(binary("*", cast(argument, "float32"), factor), argument.dtype)
 
 
 def _compared(symbol: str, arguments: list[Value]) -> Value:
@@ -325,9 +355,10 @@ def _table() -> dict[Any, _Rule]:
         np.negative: (1, 1, lambda arguments: negate(arguments[0])),
         np.positive: (1, 1, lambda arguments: arguments[0]),
         np.reciprocal: (1, 1, _reciprocal),
-        np.degrees: (1, 1, partial(_scaled, 180.0 / math.pi)),
-        np.radians: (1, 1, partial(_scaled, math.pi / 180.0)),
-        np.rint: (1, 1, _to_even),
+        np.degrees: (1, 1, partial(_scaled, "degrees", 180.0, math.pi)),
+        np.radians: (1, 1, partial(_scaled, "radians", math.pi, 180.0)),
+        np.rint: (1, 1, lambda arguments: _to_even(_floating(arguments))),
+        np.fmod: (2, 2, _remainder_of_sign),
         np.round: (1, 1, _to_even),
         np.square: (1, 1, lambda arguments: binary("*", arguments[0], arguments[0])),
         np.power: (2, 2, partial(_fold, "**")),
@@ -344,7 +375,7 @@ def _table() -> dict[Any, _Rule]:
         np.sinc: (1, 1, _sinc),
         np.float_power: (2, 2, lambda arguments: binary("**", *(cast(each, "float64") for each in arguments))),
         np.clip: (3, 3, _clipped),
-        np.real: (1, 1, lambda arguments: part(arguments[0], "real")),
+        np.real: (1, 1, lambda arguments: arguments[0] if arguments[0].dtype == "bool" else part(arguments[0], "real")),
         np.imag: (1, 1, lambda arguments: part(arguments[0], "imag")),
         np.conjugate: (1, 1, lambda arguments: conjugated(arguments[0])),
         np.angle: (1, 1, lambda arguments: angle(arguments[0])),

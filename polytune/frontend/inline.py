@@ -99,6 +99,7 @@ def inline_call(
         and not _returns_argument(callee, meanings)
         and not computes_arrays(statements, meanings)
         and not functions.in_body(statements, means)
+        and not functions.has_new_arrays(statements, means)
         and not has_slice_objects(statements, meanings)
         and not (any(isinstance(each, ast.If) for each in statements) and functions.has_loops(statements, means))
     ):

@@ -18,6 +18,7 @@ from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.bindings import items_of, meaning_of
+from polytune.frontend.comprehensions import required
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -161,7 +162,8 @@ def in_steps(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For]:
     """A loop over ``range(start, stop, step)``, whose step is no constant, as one that counts by 1.
 
     Returns:
-        Assignments before the loop of where it starts and of its step, which the body may change, and the loop.
+        Assignments before the loop of where it starts and of its step, which the body may change, a test that the step
+        is not 0, and the loop.
     """
     maker = _Maker(frame, node)
     assert isinstance(node.iter, ast.Call)
@@ -170,6 +172,12 @@ def in_steps(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For]:
     before = [
         maker.assignment(maker.name(first, ast.Store()), start),
         maker.assignment(maker.name(step, ast.Store()), size),
+        required(
+            ast.Compare(maker.name(step), [ast.NotEq()], [ast.Constant(0)]),
+            "the step of a range is 0",
+            "pass a step that is above or below 0",
+            node,
+        ),
     ]
     # The distance over the step, rounded up, for steps of both signs.
     distance = ast.BinOp(maker.name(first), ast.Sub(), stop)

@@ -15,7 +15,7 @@ from polytune.frontend.array_expressions.reshaping import write_back
 from polytune.frontend.called_functions import CalledFunctions, meaning_in
 from polytune.frontend.calls_first import RAISED, with_calls_first
 from polytune.frontend.desugaring import desugared, meaning_outside
-from polytune.frontend.expression import Cast, Constant
+from polytune.frontend.expression import Assign, Cast, Constant, Element
 from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import (
     Exits,
@@ -36,7 +36,7 @@ from polytune.frontend.obstacles import in_source_order, note
 from polytune.frontend.opaque import performed
 from polytune.frontend.parameters import declare_arguments
 from polytune.frontend.preconditions import preconditions, structure_lines, without_tests
-from polytune.frontend.program import Node
+from polytune.frontend.program import Node, Perform
 from polytune.frontend.promotion import ScalarKind, constant, impossible_power, join, unconvertible
 from polytune.frontend.returns import result_of_kernel
 from polytune.frontend.scop import Array, ArrayRole
@@ -178,6 +178,21 @@ def _unconvertible(location: SourceLocation, found: Cast) -> Obstacle:
         "use a float64 array or variable for it"
         + (f", or the greatest or the least integer, as np.iinfo(np.{dtype}).max" if value == value else ""),
     )
+
+
+def assigned_unused(kernel: KernelWalk, source: Source) -> Perform:
+    """Return a statement that assigns a variable which nothing reads, for a kernel that has no other one.
+
+    Args:
+        kernel: what is known of it, to which the variable is added.
+        source: the kernel's.
+    """
+    last = source.tree.body[-1]
+    name, location = kernel.fresh("unused"), source.location(last)
+    variable = Element(name, (), "int64")
+    kernel.arrays[name] = Array(name, variable.dtype, ArrayRole.SCALAR, location=location)
+    kernel.locations.record(variable, location)
+    return Perform((Assign(variable, Constant(0, "int64")),), location, source.segment(last))
 
 
 def _scalar(kernel: KernelWalk, name: str, kind: ScalarKind) -> Array:

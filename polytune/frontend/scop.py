@@ -64,6 +64,7 @@ class SizeCondition:
             loop variables.
         location: where in the source.
         remedy: what to do about it.
+        reason: why it is wrong.
     """
 
     violated: isl.Set
@@ -71,6 +72,7 @@ class SizeCondition:
     parts: tuple[str | Expression, ...]
     location: SourceLocation
     remedy: str
+    reason: str
 
 
 @dataclass(frozen=True)

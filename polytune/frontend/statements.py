@@ -14,7 +14,7 @@ from polytune.frontend.array_expressions.library_random import random_statement
 from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.sizes import require
 from polytune.frontend.assignments import assign_augmented, assign_targets
-from polytune.frontend.comprehensions import is_required
+from polytune.frontend.comprehensions import remedy_of
 from polytune.frontend.expression import Break, Continue, Element, walk
 from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import Frame, ObjectBinding, TupleBinding, Unknown
@@ -55,7 +55,9 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
             control.lower_if(frame, node, lower_block)
         case ast.While():
             control.lower_while(frame, node, lower_block)
-        case ast.Assign(targets, ast.IfExp(test, then, otherwise)) if _chooses_array(frame, then, otherwise):
+        case ast.Assign(targets, ast.IfExp(test, then, otherwise)) if _chooses_array(
+            frame, then, otherwise
+        ) or _chooses_tuple(then, otherwise):
             first, second = (ast.copy_location(ast.Assign(targets, side), node) for side in (then, otherwise))
             control.lower_if(frame, ast.copy_location(ast.If(test, [first], [second]), node), lower_block)
         case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
@@ -67,8 +69,8 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
             frame.bindings[node.name] = ObjectBinding(NestedFunction(frame.source, node))
         case ast.Return():
             lower_return(frame, node)
-        case ast.Assert(test, ast.Constant(str(what))) if is_required(node):
-            _require(frame, node, promotion.truth(read(frame, test)), what)
+        case ast.Assert(test, ast.Constant(str(what))) if (remedy := remedy_of(node)) is not None:
+            _require(frame, node, promotion.truth(read(frame, test)), what, remedy)
         case ast.Pass() | ast.Expr(ast.Constant()):
             pass
         case ast.Delete(targets) if all(isinstance(target, ast.Name) for target in targets):
@@ -109,7 +111,7 @@ def _evaluate_unused(frame: Frame, node: ast.stmt, value: ast.expr) -> None:
         store_scalar(frame, node, frame.kernel.fresh("unused"), unused)
 
 
-def _require(frame: Frame, node: ast.Assert, condition: Value, what: str) -> None:
+def _require(frame: Frame, node: ast.Assert, condition: Value, what: str, remedy: str) -> None:
     """Go on only where a condition holds.
 
     Args:
@@ -117,16 +119,25 @@ def _require(frame: Frame, node: ast.Assert, condition: Value, what: str) -> Non
         node: the statement.
         condition: a comparison of integers.
         what: what is wrong where it does not hold.
+        remedy: what to do about it.
     """
     if any(isinstance(part, Element) and part.subscripts for part in walk(condition.expression)):
         kept = store_scalar(frame, node, frame.kernel.fresh("holds"), promotion.number(condition))
         condition = promotion.compare("!=", kept, promotion.constant(0))
-    remedy = "test that there are some before, or say what is meant where there are none: default=0"
-    require(frame, node, condition.expression, what, (), remedy, late=True)
+    reason = "Python raises an error here"
+    require(frame, node, condition.expression, what, (), remedy, reason=reason, late=True)
 
 
 def _chooses_array(frame: Frame, then: ast.expr, otherwise: ast.expr) -> bool:
     return mentions_arrays(frame, then) or mentions_arrays(frame, otherwise)
+
+
+def _chooses_tuple(*sides: ast.expr) -> bool:
+    """Return whether the sides of a choice are tuples, or choices between tuples."""
+    return all(
+        isinstance(side, ast.Tuple) or (isinstance(side, ast.IfExp) and _chooses_tuple(side.body, side.orelse))
+        for side in sides
+    )
 
 
 def _is_silent(frame: Frame, items: Sequence[ast.withitem]) -> bool:

@@ -268,8 +268,6 @@ class Interpreter:
                 return lambda: scalar(function(first(), second()))
             case ir.Power(operand, exponent):
                 return _applied(lambda base: scalar(base**exponent), self._value(operand))
-            case ir.Call("pow", (base, power)):
-                return _applied(lambda base, power: scalar(base**power), self._value(base), self._value(power))
             case ir.Compare(operator, left, right):
                 return _applied(_COMPARISON[operator], self._value(left), self._value(right))
             case ir.Logical(operator, operands):
@@ -281,11 +279,16 @@ class Interpreter:
                 return lambda: yes() if test() else no()
             case ir.Cast(operand):
                 return _applied(scalar, self._value(operand))
-            case ir.Call(name, arguments, dtype):
-                source = np if dtype == "float32" or not hasattr(math, name) else math
-                call = _applied(getattr(source, name), *(self._value(argument) for argument in arguments))
-                return _applied(scalar, call)
+            case ir.Call():
+                return self._call(node, scalar)
         raise AssertionError(node)
+
+    def _call(self, node: ir.Call, scalar: Callable[..., Any]) -> Value:
+        arguments = [self._value(argument) for argument in node.arguments]
+        if node.function == "pow":
+            return _applied(lambda base, power: scalar(base**power), *arguments)
+        source = np if node.dtype == "float32" or not hasattr(math, node.function) else math
+        return _applied(scalar, _applied(getattr(source, node.function), *arguments))
 
 
 def _in_turn(actions: Sequence[Action]) -> Action:

@@ -37,6 +37,16 @@ def rows_unpacked(A, B):
         B[k] += x * z
 
 
+@accepted(lambda: (vector(9), 2.0, 3, 5), lambda: (vector(9), -2.0, 5, 3))
+def choices_unpacked(x, t: float, i: int, j: int):
+    low, high = (0.0, t) if t > 0.0 else (t, 0.0)
+    (i, j), swapped = ((j, i), 1) if i < j else ((i, j), 0)
+    a, b = 0.0, 1.0
+    for k in range(len(x)):
+        a, b = (b, x[k]) if x[k] > 0.0 else (a + b, b) if x[k] < -1.0 else (b, a)
+    return low, high, x[i] - x[j], swapped, a, b
+
+
 @accepted(lambda: (matrix(5, 2), matrix(5, 2), vector(5)))
 def differences_unpacked(A, B, C):
     for i in range(len(C)):

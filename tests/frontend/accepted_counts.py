@@ -64,3 +64,16 @@ def counts_in_a_loop(A):
         total += found.sum() + len(found)
         A[found] -= 1.0
     return total
+
+
+@accepted(lambda: (matrix(4, 4), 3), lambda: (matrix(1, 1), 1), lambda: (matrix(5, 5), 2))
+def triangles(A, m: int):
+    i, j = np.triu_indices(A.shape[0], 1)
+    k, n = np.tril_indices(len(A))
+    total = 0.0
+    for place in range(len(k)):
+        total += A[k[place], n[place]] * place
+    A[i, j] = 0.0
+    below, left = np.tril_indices(len(A), -1)
+    wide, high = np.triu_indices(m, k=-1, m=m + 2)
+    return i, j, k, A[below, left], total, wide, high

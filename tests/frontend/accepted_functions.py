@@ -368,3 +368,77 @@ def counted(A, steps):
         left[:n] = kept
         A[i] = np.sum(left[:n])
     return left[:n]
+
+
+@accepted(
+    lambda: (
+        np.array([-7, 7, -7, 7, 0], dtype=np.int64),
+        np.array([3, -3, -7, 0, 5], dtype=np.int64),
+        np.array([250, 7, 9, 3, 0], dtype=np.uint8),
+        np.array([0.5, -1.25, 0.0, 3.0, 9.5], dtype=np.float32),
+        np.array([True, False, True, True, False]),
+    ),
+)
+def types_of_results(A, B, u, x, m):
+    remainders = (
+        np.fmod(A, B),
+        np.fmod(A[0], B[0]),
+        np.fmod(u, np.uint8(7)),
+        np.fmod(x, np.float32(0.75)),
+        np.fmod(A, u),
+    )
+    rounded = np.rint(A), np.rint(A[1]), np.rint(x), np.round(A), np.round(u, 1)
+    truths = np.floor(m), np.ceil(m), np.trunc(m[0]), np.fix(m), np.real(m), ~np.floor(m)
+    angles = np.degrees(x), np.radians(x), np.degrees(x[4]), np.degrees(A), np.radians(x.astype(np.float16))
+    steps = np.heaviside(x, 1), np.logaddexp(x, 0), np.heaviside(x, m), np.heaviside(A, 2)
+    return *remainders, *rounded, *truths, *angles, *steps
+
+
+# ---- helpers that make arrays of the elements that they are given
+
+
+def _crossed(a, b):
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
+def _unit_normal(a, b):
+    n = 2.0 * _crossed(a, b)
+    return n / np.sqrt((n * n).sum())
+
+
+def _turned(x, y):
+    v = np.array([x, y])
+    if x > 0.5:
+        v = np.array([y, -x])
+    return v
+
+
+def _inside(x):
+    limits = np.linspace(0.25, 0.75, 3)
+    return limits[0] < x and x < limits[-1]
+
+
+@accepted(lambda: (vector(3), vector(5)))
+def arrays_of_helpers(a, b):
+    normal = _unit_normal(a, b[1:4])
+    pairs = np.zeros((3, 2))
+    for i in range(3):
+        pairs[i] += _turned(a[i], b[i]) * _turned(b[i], 1.0)
+    return normal, _crossed(b[1:4], a), pairs, _crossed(a, b)[1]
+
+
+@accepted(lambda: (vector(7),), lambda: (np.array([0.5, 2.0, 0.3, -1.0]),))
+def helpers_with_arrays_under_conditions(x):
+    count = 0
+    for i in range(len(x)):
+        if i > 0 and _inside(x[i]):
+            count += 1
+        x[i] = _turned(x[i], 1.0)[0] if x[i] < 1.5 else 0.0
+    return count
+
+
+@accepted(lambda: (vector(3), 2))
+def nothing_but_a_result(A, n: int):
+    for i in range(0):
+        A[i] = 1.0
+    return n + 1, A

@@ -286,6 +286,7 @@ class Interpreter:
             "polytune.runtime.arithmetic": SimpleNamespace(
                 least=least,
                 greatest=greatest,
+                complex_quotient=np.true_divide,
                 quotient=operator.floordiv,
                 remainder=operator.mod,
                 power=power,

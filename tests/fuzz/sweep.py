@@ -46,6 +46,10 @@ _OF_PYTHON = re.compile(r"math\.\w+|(?<!\.)\b(?:min|max|sum)\(")
 """What Python computes in the order and with the digits of a strict kernel, unlike NumPy's of the same name."""
 
 
+_UNDEFINED = re.compile("math domain|cannot convert float NaN")
+"""What errors say of numbers that functions and types do not have; kernels compute some number (docs/language.md)."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """What is wrong with a kernel.
@@ -74,6 +78,7 @@ class Checker:
         self.exactly = strict and call.is_exact and not ORDERED.search(source)
         self.outcomes: Counter[str] = Counter()
         self._interpreters: dict[Signature, Interpreter] = {}
+        self._coarsest = 0.0
 
     @cached_property
     def _kernel(self) -> Any:
@@ -88,6 +93,7 @@ class Checker:
         except Exception:
             self.outcomes["has no such arguments"] += 1
             return
+        self._coarsest = _coarsest(wanted)
         begin = time.process_time()
         result, error = self._in_python(wanted)
         if not self.compiled and time.process_time() - begin > _SECONDS_IN_PYTHON:
@@ -175,7 +181,7 @@ class Checker:
 
     def _wrong_values(self, wanted: Any, error: Exception | None, found: Any) -> str:
         if isinstance(error, ZeroDivisionError | OverflowError | FloatingPointError) or (
-            isinstance(error, ValueError) and "math domain" in str(error)
+            isinstance(error, ValueError) and _UNDEFINED.search(str(error))
         ):
             self.outcomes["computes NaN or infinity where Python raises"] += 1
             return ""
@@ -194,7 +200,7 @@ class Checker:
         first, second = np.asarray(wanted), np.asarray(found)
         if first.shape != second.shape or second.dtype.kind == "O":
             return f"{second.dtype}{second.shape} instead of {first.dtype}{first.shape}"
-        different = np.atleast_1d(_differ(first, second.astype(first.dtype), exactly))
+        different = np.atleast_1d(_differ(first, second.astype(first.dtype), exactly, self._coarsest))
         if not different.any():
             return ""
         place = tuple(int(index[0]) for index in np.nonzero(different))
@@ -202,14 +208,31 @@ class Checker:
         return f"{int(different.sum())} of {different.size} elements, at {place} {values[1]!r} instead of {values[0]!r}"
 
 
-def _differ(first: np.ndarray, second: np.ndarray, exactly: bool) -> np.ndarray:
+def _coarsest(values: tuple[Any, ...]) -> float:
+    """Return the greatest distance from 1 to the next number of the arrays' types.
+
+    Sums of ``float32`` that a result of ``float64`` is made of may be added up in another order.
+    """
+    types = (value.dtype for value in values if isinstance(value, np.ndarray) and value.dtype.kind in "fc")
+    return max((float(np.finfo(dtype).eps) for dtype in types), default=0.0)
+
+
+def _differ(first: np.ndarray, second: np.ndarray, exactly: bool, coarsest: float) -> np.ndarray:
+    """Return where two arrays of one type differ.
+
+    Args:
+        first: what plain Python computes.
+        second: what the kernel computes.
+        exactly: whether every bit counts.
+        coarsest: the least relative difference of numbers of the arguments.
+    """
     if first.dtype.kind == "c":
-        return _differ(first.real, second.real, exactly) | _differ(first.imag, second.imag, exactly)
+        return _differ(first.real, second.real, exactly, coarsest) | _differ(first.imag, second.imag, exactly, coarsest)
     if first.dtype.kind != "f" or (exactly and first.dtype.itemsize > 8):
         return np.asarray(first != second)
     if exactly:
         return (bits(first) != bits(second)) & ~(np.isnan(first) & np.isnan(second))
-    return differences(first, second, math.sqrt(float(np.finfo(first.dtype).eps)) / 10)
+    return differences(first, second, math.sqrt(max(float(np.finfo(first.dtype).eps), coarsest)) / 10)
 
 
 def _raise(error: Exception) -> Any:

@@ -8,19 +8,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from polytune.frontend.affine import as_index
-from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add, normal, subtract
+from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, normal, subtract
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.readers import Evaluate
-from polytune.frontend.array_expressions.sizes import extent, lesser, loop_bound
+from polytune.frontend.array_expressions.sizes import extent, lesser, loop_bound, require
 from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, kept, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import in_memory, rearranged
-from polytune.frontend.expression import Expression, Iterator, walk
+from polytune.frontend.expression import Compare, Expression, Iterator, walk
 from polytune.frontend.frame import Frame, ValueBinding, ViewBinding
 from polytune.frontend.names import outside_object
 from polytune.frontend.parameters import with_products
 from polytune.frontend.program import Node, RangeLoop
 from polytune.frontend.promotion import Value, number
+from polytune.frontend.refusals import counted
 from polytune.records import dataclass
 
 
@@ -64,6 +65,8 @@ def comprehension(frame: Frame, node: ast.ListComp, evaluate: Evaluate) -> Array
                 "they make no array",
                 "make an array with np.zeros((n, m)), and assign parts of its rows in a loop",
             )
+    for level, further in zip(levels, range(1, len(shape)), strict=False):
+        _require_elements(frame, node, level.extent, len(shape) - further)
     region = allocate(frame, node, shape, value.dtype, "elements")
 
     def body(inside: tuple[Iterator, ...]) -> Sequence[Node]:
@@ -76,6 +79,14 @@ def comprehension(frame: Frame, node: ast.ListComp, evaluate: Evaluate) -> Array
         loop = RangeLoop(name, name, ZERO, loop_bound(level.extent), 1, tuple(level.body.nodes), location)
         emit(level.around, node, [loop])
     return in_memory(frame.kernel, region, shape, is_new=True)
+
+
+def _require_elements(frame: Frame, node: ast.ListComp, size: Expression, further: int) -> None:
+    """See to it that a list of rows is not empty: NumPy's array of it would not have the dimensions of the rows."""
+    what = "an array of a list comprehension that gives no rows"
+    reason = f"of an empty list NumPy makes an array without the {counted(further, 'dimension')} of its elements"
+    remedy = "test before that there are some, or fill an array made by np.empty((n, m))"
+    require(frame, node, Compare(">=", size, ONE), what, (), remedy, reason=reason)
 
 
 def _level(frame: Frame, node: ast.ListComp, evaluate: Evaluate) -> _Level:

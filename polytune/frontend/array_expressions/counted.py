@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.affine_arithmetic import ZERO, integer
+from polytune.frontend.array_expressions.affine_arithmetic import ZERO, integer, subtract
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles, compiles_several
 from polytune.frontend.array_expressions.data_subscripts import captured
 from polytune.frontend.array_expressions.elementwise import as_array
@@ -17,9 +17,9 @@ from polytune.frontend.array_expressions.library import Wanted, library_call
 from polytune.frontend.array_expressions.rearrangements import reshaped, size_of
 from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.sizes import extent
-from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection
+from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Subscripts
 from polytune.frontend.array_expressions.views import rearranged
-from polytune.frontend.expression import Expression
+from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.frame import Frame
 from polytune.frontend.promotion import Value
 
@@ -87,6 +87,32 @@ def _places(call: ArrayCall, name: str) -> tuple[Operand, ...]:
 @compiles_several(np.nonzero, "a")
 def _nonzero(call: ArrayCall) -> tuple[Operand, ...]:
     return _places(call, "a")
+
+
+def _triangle(call: ArrayCall, operator: str) -> tuple[Operand, ...]:
+    """The places of a triangle, as NumPy finds them: those where a matrix of truth values is true."""
+    rows = call.extent(call.argument("n"))
+    columns = call.extent(call.argument("m")) if call.given("m") else rows
+    diagonal = call.constant("k", 0)
+    if not isinstance(diagonal, int):
+        raise call.refusal(f"the diagonal {diagonal} in {call.name}", "write a constant integer")
+
+    def at(subscripts: Subscripts) -> Value:
+        return Value(Compare(operator, subtract(subscripts[1], subscripts[0]), integer(diagonal)), weak=True)
+
+    mask = ArrayValue((rows, columns), "bool", at)
+    wanted: list[Wanted] = [((_size(call, mask),), "int64")] * 2
+    return tuple(counted(call.frame, call.node, "numpy.nonzero *", [mask], wanted))
+
+
+@compiles_several(np.triu_indices, "n", "k", "m")
+def _triu_indices(call: ArrayCall) -> tuple[Operand, ...]:
+    return _triangle(call, ">=")
+
+
+@compiles_several(np.tril_indices, "n", "k", "m")
+def _tril_indices(call: ArrayCall) -> tuple[Operand, ...]:
+    return _triangle(call, "<=")
 
 
 @compiles_several(np.where, "condition", "x", "y")

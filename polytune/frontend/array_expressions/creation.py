@@ -24,7 +24,7 @@ from polytune.frontend.array_expressions.comprehension import comprehension
 from polytune.frontend.array_expressions.elementwise import as_array, cast_array, computed, strong
 from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.shapes import agree, stretched
-from polytune.frontend.array_expressions.sizes import extent, require, size_text
+from polytune.frontend.array_expressions.sizes import extent, require_size
 from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, kept, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts
 from polytune.frontend.array_expressions.views import in_memory
@@ -44,8 +44,7 @@ def _filled(call: ArrayCall, shape: Shape, dtype: str, value: ArrayValue | Value
         known = constant_of(size)
         if known is not None and known < 0:
             raise call.refusal(f"the extent {known} of an array", "an extent is 0 or more")
-        text = f"the extent {size_text(frame.kernel, size)} of an array is negative"
-        require(frame, node, Compare(">=", size, ZERO), text, (f"{text}: ", size), "pass sizes of 0 or more")
+        require_size(frame, node, size)
     region = allocate(frame, node, shape, dtype)
     if value is not None:
         source = stretched(frame, value, shape) if isinstance(value, ArrayValue) else value

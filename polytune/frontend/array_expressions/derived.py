@@ -211,8 +211,8 @@ def _round(call: ArrayCall) -> Operand:
     def rounded(values: list[Value]) -> Value:
         (value,) = map(promotion.number, values)
         if not decimals or value.is_integer:
-            return functions.apply(np.rint, [value])
-        return promotion.binary(last, functions.apply(np.rint, [promotion.binary(first, value, scale)]), scale)
+            return functions.apply(np.round, [value])
+        return promotion.binary(last, functions.apply(np.round, [promotion.binary(first, value, scale)]), scale)
 
     return elementwise(call.frame, call.node, rounded, [array])
 

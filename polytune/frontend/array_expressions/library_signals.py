@@ -11,6 +11,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import ONE, add, inte
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.data_subscripts import is_of_data
 from polytune.frontend.array_expressions.library import library_call
+from polytune.frontend.array_expressions.linear_algebra import require_matrix
 from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.sizes import extent, greater, lesser, require, shape_text
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
@@ -247,5 +248,6 @@ def _corrcoef(call: ArrayCall) -> Operand:
     matrix = call.array("x")
     if matrix.ndim != 2 or matrix.dtype in promotion.COMPLEX:
         raise call.refusal("np.corrcoef of an array that is no matrix of real numbers", "pass a matrix")
+    require_matrix(call, matrix.shape[0])
     shape = (matrix.shape[0], matrix.shape[0])
     return library_call(call.frame, call.node, "numpy.corrcoef *", [matrix], [(shape, "float64")])[0]

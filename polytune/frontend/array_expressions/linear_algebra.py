@@ -9,16 +9,19 @@ from collections.abc import Callable
 import numpy as np
 
 from polytune.frontend import functions, promotion
+from polytune.frontend.array_expressions.affine_arithmetic import ONE
 from polytune.frontend.array_expressions.averages import mean_of
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise
 from polytune.frontend.array_expressions.library_functions import norm_of_order
 from polytune.frontend.array_expressions.products import contraction, factor, matrix_product, outer_product
 from polytune.frontend.array_expressions.reductions import Reduced, sum_type, total
+from polytune.frontend.array_expressions.sizes import require
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import permuted
 from polytune.frontend.complex_numbers import conjugated, squared_magnitude
+from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.promotion import Value
 
 
@@ -134,6 +137,14 @@ def _einsum(call: ArrayCall) -> Operand:
     return contraction(call.frame, call.node, operands, letters, result)
 
 
+def require_matrix(call: ArrayCall, variables: Expression) -> None:
+    """See to it that there is not one variable alone, of which NumPy gives a number in place of a matrix."""
+    reason = "it is a number in NumPy, where that of several is a matrix"
+    remedy = "compute np.var(...) of one variable, or pass several"
+    what = f"{call.name} of one variable alone"
+    require(call.frame, call.node, Compare("!=", variables, ONE), what, (), remedy, reason=reason)
+
+
 @compiles(np.cov, "m", "y", "rowvar", "bias", "ddof")
 def _cov(call: ArrayCall) -> Operand:
     """``np.cov`` of variables in rows, or in columns: the products of distances from the means."""
@@ -146,6 +157,7 @@ def _cov(call: ArrayCall) -> Operand:
     lost = call.constant("ddof", 0 if call.constant("bias", False) else 1)
     if not isinstance(lost, int):
         raise call.refusal("np.cov with a ddof that is no integer", "pass a constant integer")
+    require_matrix(call, array.shape[0])
     means = computed(frame, node, mean_of(frame, node, Reduced(array, (1,), True), "float64"))
     distances = computed(frame, node, arithmetic(frame, node, "-", array, means))
     assert isinstance(distances, ArrayValue)

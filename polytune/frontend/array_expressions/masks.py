@@ -19,6 +19,7 @@ from polytune.frontend.frame import Frame
 from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import counted
 from polytune.frontend.scop import ArrayRole
+from polytune.frontend.stored_scalars import reads_memory, store_scalar
 from polytune.records import dataclass
 
 
@@ -41,6 +42,9 @@ def either(
     Raises:
         UnsupportedSourceError: they are of different types or numbers of dimensions.
     """
+    if not frame.pure and reads_memory(test):
+        # Also of arrays without elements the condition is read, and once.
+        test = promotion.truth(store_scalar(frame, node, frame.kernel.fresh("chosen"), promotion.number(test)))
     left, right = as_array(then), as_array(otherwise)
     if left.ndim != right.ndim or left.dtype != right.dtype:
         kinds = [f"{each.dtype} with {counted(each.ndim, 'dimension')}" for each in (left, right)]

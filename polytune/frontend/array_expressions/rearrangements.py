@@ -211,6 +211,8 @@ def reshaped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression | N
         UnsupportedSourceError: the shapes never have as many elements.
     """
     frame = call.frame
+    if None in wanted:
+        _require_elements(call, [size for size in wanted if size is not None])
     old = [place for place, size in enumerate(array.shape) if constant_of(size) != 1]
     new = [place for place, size in enumerate(wanted) if size is None or constant_of(size) != 1]
     if len(old) != len(new) or not all(
@@ -227,6 +229,14 @@ def reshaped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression | N
             agree(frame, call.node, array.shape[before], size, pair, "an array and its new shape,")
         shape[after] = array.shape[before]
     return rearranged(frame.kernel, array, axes, tuple(shape))
+
+
+def _require_elements(call: ArrayCall, sizes: Sequence[Expression]) -> None:
+    """See to it that no extent beside -1 is 0: any number of elements would follow from it."""
+    for size in sizes:
+        text = f"{call.name} with -1 beside {size_text(call.frame.kernel, size)}, which is 0"
+        remedy = "write the extent in place of -1, or pass arrays that have elements"
+        require(call.frame, call.node, Compare(">=", size, ONE), text, (), remedy)
 
 
 def _may_stay(frame: Frame, size: Expression, wanted: Expression | None) -> bool:
@@ -358,7 +368,9 @@ def _rolled(call: ArrayCall, array: ArrayValue, place: int, shift: Expression) -
     known = constant_of(shift)
     for condition in (Compare(">=", size, shift), Compare(">=", add(size, shift), ZERO)):
         if known is None or abs(known) != 1:  # an array without elements may be rolled by one
-            require(frame, call.node, condition, text, (), "pass arrays that have more elements, or roll by shift % n")
+            remedy = "pass arrays that have more elements, or roll by shift % n"
+            reason = "elements are rolled over one end of an array, and once"
+            require(frame, call.node, condition, text, (), remedy, reason=reason)
 
     def at(subscripts: Subscripts) -> Value:
         index = subtract(subscripts[place], shift)

@@ -103,7 +103,14 @@ def _decided(condition: Expression) -> bool | None:
     distance = constant_of(subtract(condition.left, condition.right))
     if distance is None:
         return None
-    holds = {"<": distance < 0, "<=": distance <= 0, ">": distance > 0, ">=": distance >= 0, "==": distance == 0}
+    holds = {
+        "<": distance < 0,
+        "<=": distance <= 0,
+        ">": distance > 0,
+        ">=": distance >= 0,
+        "==": distance == 0,
+        "!=": distance != 0,
+    }
     return holds[condition.operator]
 
 
@@ -175,6 +182,7 @@ def require(
     parts: Sequence[str | Expression],
     remedy: str,
     *,
+    reason: str = "NumPy raises an error here",
     late: bool = False,
 ) -> None:
     """See to it that a condition holds: by proof, or else by a check at each call.
@@ -186,6 +194,7 @@ def require(
         what: what is wrong where it does not hold, in terms of the source.
         parts: the same with the numbers of the call, of texts and expressions in turn.
         remedy: what to do about it.
+        reason: why it is wrong.
         late: whether it is tested where the kernel comes to it, if that depends on a condition, so that no call is
             refused for what it does not come to.
 
@@ -205,13 +214,26 @@ def require(
             violated = violated.project_out(isl.dim_type.param, position, 1)
     violated = violated.coalesce().drop_unused_params()
     if _decided(condition) is False or (not frame.iterators and known(frame).is_subset(violated)):
-        raise frame.source.refusal(
-            node, what, "NumPy raises an error here, for all sizes that arguments may have", remedy
-        )
+        raise frame.source.refusal(node, what, f"{reason}, for all sizes that arguments may have", remedy)
     shown = tuple(part for part in parts if isinstance(part, str) or not _has_iterator(part))
-    kernel.size_conditions.append(
-        SizeCondition(violated, what, shown if len(shown) == len(parts) else (), frame.source.location(node), remedy)
-    )
+    numbers = shown if len(shown) == len(parts) else ()
+    location = frame.source.location(node)
+    kernel.size_conditions.append(SizeCondition(violated, what, numbers, location, remedy, reason))
+
+
+def require_size(frame: Frame, node: ast.AST, size: Expression) -> None:
+    """See to it that an extent of a new array is 0 or more, as NumPy does.
+
+    Args:
+        frame: where it is to hold.
+        node: what makes the array, for its place.
+        size: the extent, an integer.
+
+    Raises:
+        UnsupportedSourceError: it is negative for all arguments.
+    """
+    text = f"the extent {size_text(frame.kernel, size)} of an array is negative"
+    require(frame, node, Compare(">=", size, ZERO), text, (f"{text}: ", size), "pass sizes of 0 or more")
 
 
 def _test(frame: Frame, node: ast.AST, condition: Expression, what: str) -> None:

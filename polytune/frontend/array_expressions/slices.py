@@ -39,6 +39,8 @@ from polytune.frontend.promotion import Value, binary, cast, compare, constant, 
 from polytune.frontend.refusals import counted
 from polytune.frontend.subscript_ranges import is_never_negative
 
+_SIGNS = "from which end a bound counts is settled when the kernel is compiled"
+
 
 def subscripts_of(node: ast.Subscript) -> list[ast.expr]:
     """The subscripts between the brackets."""
@@ -348,6 +350,7 @@ def _bound(frame: Frame, node: ast.expr, length: Expression, number: Number, *, 
             f"{text} does not count from the end",
             (f"{text} does not count from the end, as it is ", value),
             "count from the length, as A[: len(A) - k], where k may be 0; for a negative k write A[:k]",
+            reason=_SIGNS,
         )
         return add(length, value)
     if not at_least(frame, value, ZERO):
@@ -362,5 +365,6 @@ def _bound(frame: Frame, node: ast.expr, length: Expression, number: Number, *, 
             (f"{text}: ", value),
             "what counts from the end is written as a negative constant, or from the length, as A[len(A) - k:]; where "
             "there is no such element, let the loop begin later",
+            reason=_SIGNS,
         )
     return value

@@ -119,7 +119,8 @@ def _pad(call: ArrayCall) -> Operand:
         for width in pair if mode in _PAST_THE_EDGE else ():
             text = f"np.pad by {size_text(call.frame.kernel, width)} of {size_text(call.frame.kernel, size)} elements"
             most = subtract(size, ONE) if mode == "reflect" else size
-            require(call.frame, call.node, Compare("<=", width, most), text, (), "pass arrays with more elements")
+            remedy, reason = "pass arrays with more elements", "what is beyond an edge is taken from inside, and once"
+            require(call.frame, call.node, Compare("<=", width, most), text, (), remedy, reason=reason)
     shape = tuple(add(add(size, before), after) for size, (before, after) in zip(array.shape, widths, strict=True))
     around = promotion.constant(0)
     if call.given("constant_values"):

@@ -279,6 +279,26 @@ def floor_of_a_part(Z):
     Z[0] = np.floor(Z[0].real)
 
 
+@refused("degrees of a complex number", "Z[:] = np.degrees(Z)")
+def degrees_of_complex_numbers(Z: "complex128[::1]"):
+    Z[:] = np.degrees(Z)
+
+
+@mended(degrees_of_complex_numbers, complex_numbers, "use abs(z), z.real or z.imag", is_error=True)
+def degrees_of_parts(Z):
+    Z[:] = np.degrees(Z.real)
+
+
+@refused("fabs of a complex number", "Z[0] = np.fabs(Z[0])")
+def magnitude_by_fabs(Z: "complex128[::1]"):
+    Z[0] = np.fabs(Z[0])
+
+
+@mended(magnitude_by_fabs, complex_numbers, "use abs(z), z.real or z.imag", is_error=True)
+def magnitude_by_abs(Z):
+    Z[0] = abs(Z[0])
+
+
 @refused("np.max of complex numbers, which have no order", "np.max(Z)")
 def greatest_complex_number(Z: "complex128[::1]", R):
     R[0] = np.max(Z)

@@ -218,16 +218,8 @@ class Expressions(Terms):
                 )
             elif kind == "f":
                 found = self.function(left)
-            elif kind == "w":
-                test = self.test(shape, depth - 1)
-                other = self.array(shape, depth - 1)
-                if left.is_bool == other.is_bool:
-                    found = self.term(f"np.where({test.text}, {left.text}, {other.text})")
-            elif kind == "m":
-                function = choices.pick(("minimum", "maximum"))
-                other = self.array(shape, depth - 1)
-                if not left.is_bool and not other.is_bool:
-                    found = self.term(f"np.{function}({left.text}, {other.text})")
+            elif kind in "wmk":
+                found = self.selection(kind, left, shape, depth)
             elif kind == "c" and not left.is_bool:
                 bounds = ("0", "3") if left.dtype.kind in "iu" else ("-0.5", "1.5")
                 found = self.term(f"np.clip({left.text}, {bounds[0]}, {bounds[1]})")
@@ -237,13 +229,28 @@ class Expressions(Terms):
                 found = self.converted(left)
             elif kind == "p":
                 found = self.product(shape)
-            elif kind == "k":
-                test = self.test(shape, depth - 1)
-                if not left.is_bool:
-                    found = self.term(f"({test.text} * {left.text})")
             if found is not None and _broadcasts(found.shape, shape):
                 return found
         return self.leaf(shape)
+
+    def selection(self, kind: str, left: Term, shape: Shape, depth: int) -> Term | None:
+        """Return elements of arrays chosen by a test or by their size, or None where the types do not go together.
+
+        Args:
+            kind: "w" for np.where, "m" for a minimum or maximum, "k" for a product with a test.
+            left: The first array to choose from.
+            shape: What the other arrays broadcast to.
+            depth: How deep the expression may be, with this operation.
+        """
+        if kind == "m":
+            function = self.choices.pick(("minimum", "maximum"))
+            other = self.array(shape, depth - 1)
+            return None if left.is_bool or other.is_bool else self.term(f"np.{function}({left.text}, {other.text})")
+        test = self.test(shape, depth - 1)
+        if kind == "k":
+            return None if left.is_bool else self.term(f"({test.text} * {left.text})")
+        other = self.array(shape, depth - 1)
+        return self.term(f"np.where({test.text}, {left.text}, {other.text})") if left.is_bool == other.is_bool else None
 
     def binary(self, left: Term, right: Term) -> Term | None:
         choices = self.choices
