@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from polytune.frontend import promotion
 from polytune.frontend.allocation import allocate, is_allocation
 from polytune.frontend.array_expressions.assigning import assign_part, is_part, replace_by_product
 from polytune.frontend.array_expressions.creation import display
@@ -30,7 +29,7 @@ from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.numbers import read
 from polytune.frontend.objects import known_object
 from polytune.frontend.operators import combined, operator_symbol
-from polytune.frontend.promotion import Value, kind_of
+from polytune.frontend.promotion import Value, kind_of, kind_of_variable
 from polytune.frontend.shape_assignments import refused_shape
 from polytune.frontend.stored_scalars import keep, reads_memory
 from polytune.frontend.subscripts import read_element
@@ -67,10 +66,10 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
     if not isinstance(operand, Value) or any(is_part(frame, target) for target in targets):
         assign_arrays(frame, node, targets, operand)
         return
-    result = promotion.number(operand)
+    result = operand
     if len(targets) > 1 and reads_memory(result):
         scalar = frame.unique(targets[0].id) if isinstance(targets[0], ast.Name) else None
-        if scalar is not None and frame.kernel.knowledge.kinds.get(scalar) == kind_of(result):
+        if scalar is not None and frame.kernel.knowledge.kinds.get(scalar) == kind_of_variable(kind_of(result)):
             # The first target holds the value unchanged, so that the others can be assigned from it.
             assign_number(frame, node, targets[0], result)
             result, targets = frame.kernel.scalar(scalar), targets[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from polytune.frontend.expression import Binary, Constant, walk
@@ -27,18 +28,19 @@ def bits(symbol: str, left: Value, right: Value) -> Value:
         symbol: ``&``, ``|``, ``^``, ``<<`` or ``>>``.
         left, right: integers or truth values.
     """
-    if left.dtype == right.dtype == "bool":
+    if left.dtype == right.dtype == "bool" and symbol in ("&", "|", "^"):
         if symbol == "^":
-            return compare("!=", number(left), number(right))
-        if symbol in ("&", "|"):
-            return logical("and" if symbol == "&" else "or", [left, right])
+            outcome = compare("!=", number(left), number(right))
+        else:
+            outcome = logical("and" if symbol == "&" else "or", [left, right])
+        return replace(outcome, weak=left.weak and right.weak)
     return binary(symbol, number(left), number(right))
 
 
 def inverted(value: Value) -> Value:
-    """``~value``; ``not value`` of a NumPy truth value."""
+    """``~value``; of a NumPy truth value, which a truth value is taken for, the other one."""
     if value.dtype == "bool":
-        return negation(value)
+        return replace(negation(value), weak=False)
     if not value.is_integer:
         return binary("^", value, constant(-1))  # refused as the other operations on bits are
     return binary("-", negate(value), constant(1))

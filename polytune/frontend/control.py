@@ -37,7 +37,7 @@ from polytune.frontend.numbers import condition, number
 from polytune.frontend.opaque import branch_on_data, may_change_outcome, operations_of
 from polytune.frontend.parameters import with_products
 from polytune.frontend.program import Guard, Perform, RangeLoop
-from polytune.frontend.promotion import Value, compare, constant, convert, negation, select
+from polytune.frontend.promotion import Value, constant, convert, negation, select
 from polytune.frontend.stored_scalars import store_scalar
 
 Lower = Callable[[Frame, Sequence[ast.stmt]], None]
@@ -258,9 +258,7 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
         if not any(nodes) or may_change_outcome(data, (*nodes[0], *nodes[1])):
             # The condition is decided once, before the loops, and they may change what it depends on; where nothing
             # depends on it, what it reads is read all the same, and may be out of range.
-            outcome = select(Value(data), constant(1), constant(0))
-            stored = store_scalar(frame, node.test, frame.kernel.fresh("outcome"), outcome)
-            data = compare("!=", stored, constant(0)).expression
+            data = store_scalar(frame, node.test, frame.kernel.fresh("outcome"), Value(data)).expression
         made = tuple(branch_on_data(data, *nodes, location, text))
         nodes = made, ()
     if affine is not None:

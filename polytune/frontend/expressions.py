@@ -20,6 +20,7 @@ from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.array_expressions.views import whole
 from polytune.frontend.comparisons import comparison
 from polytune.frontend.complex_numbers import conjugated
+from polytune.frontend.expression import Cast, Element, Select, walk
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -137,8 +138,36 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
         case ast.Not():
             return promotion.negation(promotion.truth(operand))
         case ast.Invert():
+            _require_inverse(frame, node, operand)
             return bits.inverted(operand)
     raise AssertionError(f"Python has no operator {node.op!r}")
+
+
+def _require_inverse(frame: Frame, node: ast.UnaryOp, operand: Value) -> None:
+    """Refuse ``~`` of what may be Python's own truth value, of which it makes -1 or -2.
+
+    Raises:
+        UnsupportedSourceError: it is one, or a variable that also holds numbers may be one.
+    """
+    is_truth = operand.dtype == "bool"
+    if operand.weak if is_truth else any(_may_be_truth(frame, part) for part in walk(operand.expression)):
+        raise frame.source.refusal(
+            node,
+            "~ of what may be a bool of Python's",
+            "~False is -1 and ~True is -2 in Python, which both count as true",
+            f"write not {frame.source.segment(node.operand)}, or give Python's and NumPy's truth values, and numbers, "
+            "different names",
+        )
+
+
+def _may_be_truth(frame: Frame, part: Any) -> bool:
+    """Return whether a part of a number is a variable, or a choice, that is a truth value at times."""
+    match part:
+        case Element(name, ()):
+            return frame.kernel.kind_of(name).is_mixed
+        case Select(_, then, otherwise):
+            return any(isinstance(side, Cast) and side.operand.dtype == "bool" for side in (then, otherwise))
+    return False
 
 
 def _name(frame: Frame, node: ast.Name) -> Operand:
@@ -146,9 +175,9 @@ def _name(frame: Frame, node: ast.Name) -> Operand:
         case ValueBinding(value):
             return value
         case ScalarBinding(scalar):
-            value = frame.kernel.scalar(scalar)
-            frame.kernel.locations.record(value.expression, frame.source.location(node))  # type: ignore[arg-type]
-            return value
+            variable = frame.kernel.variable(scalar)
+            frame.kernel.locations.record(variable, frame.source.location(node))
+            return frame.kernel.value_of(variable)
         case ArrayBinding(array):
             return whole(frame, node, array)
         case ViewBinding(view):

@@ -19,10 +19,10 @@ import islpy as isl
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
-from polytune.frontend.expression import Compare, Element, Expression, Iterator
+from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator
 from polytune.frontend.expression import Counter as LoopCounter
 from polytune.frontend.program import ElementLocations, Node
-from polytune.frontend.promotion import ScalarKind, Value, join
+from polytune.frontend.promotion import ScalarKind, Value, VariableKind, kind_of_variable
 from polytune.frontend.results import Result
 from polytune.frontend.scop import Array, Parameter, SizeCondition
 from polytune.frontend.source import NestedFunction, Source, nodes_inside
@@ -175,7 +175,7 @@ class Knowledge:
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
-    kinds: dict[str, ScalarKind] = field(default_factory=dict)
+    kinds: dict[str, VariableKind] = field(default_factory=dict)
     writing: dict[Any, bool] = field(default_factory=dict)
     raising: set[Any] = field(default_factory=set)
     by_numpy: set[tuple[str, int, int]] = field(default_factory=set)
@@ -221,7 +221,7 @@ class KernelWalk:
 
     Attributes:
         extents: the value of each array's extents, by array and dimension.
-        kinds: the type of each scalar in memory, as far as this walk has seen.
+        kinds: the kind of each scalar in memory, as far as this walk has seen.
         initial: the scalars that start as the value of an argument.
         taken: the names that a new name must avoid.
         derived: the parameters that stand for products of arguments and extents, by what they are.
@@ -264,7 +264,7 @@ class KernelWalk:
     arrays: dict[str, Array] = field(default_factory=dict)
     parameters: dict[str, Parameter] = field(default_factory=dict)
     extents: dict[tuple[str, int], Value] = field(default_factory=dict)
-    kinds: dict[str, ScalarKind] = field(default_factory=dict)
+    kinds: dict[str, VariableKind] = field(default_factory=dict)
     initial: dict[str, str] = field(default_factory=dict)
     scalar_locations: dict[str, SourceLocation] = field(default_factory=dict)
     by_value: set[str] = field(default_factory=set)
@@ -313,11 +313,25 @@ class KernelWalk:
 
     def scalar(self, name: str) -> Value:
         """The current value of a scalar in memory."""
+        return self.value_of(self.variable(name))
+
+    def value_of(self, variable: Element) -> Value:
+        """The current value of a scalar in memory; a truth value where nothing else is ever assigned to it."""
+        kind = self.kind_of(variable.array)
+        if kind.is_truth:
+            return Value(Compare("!=", variable, Constant(0, variable.dtype)), kind.may_be_python_truth)
+        return Value(variable, kind.kind.weak)
+
+    def variable(self, name: str) -> Element:
+        """A scalar in memory, as it is assigned to."""
+        return Element(name, (), self.kind_of(name).kind.dtype)
+
+    def kind_of(self, name: str) -> VariableKind:
+        """The kind of a scalar in memory, by what is known of it so far."""
         known, seen = self.knowledge.kinds.get(name), self.kinds.get(name)
         if known is not None and seen is not None:
-            known = join(known, seen)
-        kind = known or seen or ScalarKind("int64", True)
-        return Value(Element(name, (), kind.dtype), kind.weak)
+            return known.joined(seen)
+        return known or seen or kind_of_variable(ScalarKind("int64", True))
 
     def widen(self, name: str, kind: ScalarKind, location: SourceLocation) -> None:
         """Record that a value is assigned to a scalar in memory, whose type becomes one that holds it.
@@ -327,10 +341,8 @@ class KernelWalk:
             kind: the type of the value.
             location: where it is assigned.
         """
-        known = self.kinds.get(name)
-        if kind.dtype == "bool":
-            kind = ScalarKind("int64", True)
-        self.kinds[name] = kind if known is None else join(known, kind)
+        known, assigned = self.kinds.get(name), kind_of_variable(kind)
+        self.kinds[name] = assigned if known is None else known.joined(assigned)
         self.scalar_locations.setdefault(name, location)
 
 

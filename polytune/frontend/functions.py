@@ -132,7 +132,7 @@ def apply(function: Any, arguments: list[Value]) -> Value:
     keeps_truth = function in _KEEP_TRUTH or function in _BITS
     value = build([argument if keeps_truth else number(argument) for argument in arguments])
     # Whatever NumPy's functions compute of Python's numbers has a type of NumPy's.
-    return replace(value, weak=False) if isinstance(function, np.ufunc) and value.dtype != "bool" else value
+    return replace(value, weak=False) if isinstance(function, np.ufunc) else value
 
 
 def _function(name: str, python: bool, arguments: list[Value]) -> Value:
@@ -340,7 +340,7 @@ def _table() -> dict[Any, _Rule]:
         pow: (2, 2, partial(_fold, "**")),
         int: (1, 1, partial(_convert, "int64", True)),
         float: (1, 1, partial(_convert, "float64", True)),
-        bool: (1, 1, lambda arguments: truth(arguments[0])),
+        bool: (1, 1, lambda arguments: replace(truth(arguments[0]), weak=True)),
         round: (1, 1, lambda arguments: cast(_to_even(arguments), "int64", weak=True)),
         math.log: (1, 2, _logarithm),
         math.pow: (2, 2, partial(_function, "pow", True)),
@@ -397,7 +397,7 @@ def _table() -> dict[Any, _Rule]:
     for name in DATA_TYPES:
         if name != "bool":
             table[np.dtype(name).type] = (1, 1, partial(_convert, name, False))
-    table[np.bool_] = (1, 1, lambda arguments: truth(arguments[0]))
+    table[np.bool_] = (1, 1, lambda arguments: replace(truth(arguments[0]), weak=False))
     for name in CALLS:
         arity = 2 if name in _BINARY else 1
         in_math = getattr(math, name, None)

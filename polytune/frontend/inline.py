@@ -22,7 +22,7 @@ from polytune.frontend.called_functions import CalledFunctions, local_names, mea
 from polytune.frontend.calls_first import GUARDED, RAISED, with_calls_first
 from polytune.frontend.constants import constant_array, tuple_of
 from polytune.frontend.desugaring import desugared, meaning_outside
-from polytune.frontend.expression import Argument, Assign, Constant, Element, ParameterValue, arrays_written
+from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, arrays_written
 from polytune.frontend.frame import (
     ArrayBinding,
     Exits,
@@ -150,8 +150,7 @@ def _begin_with_zeros(frame: Frame, node: ast.Call, scalars: Sequence[str], posi
         position: where in the program the function begins.
     """
     for scalar in scalars:
-        target = frame.kernel.scalar(scalar).expression
-        assert isinstance(target, Element)
+        target = frame.kernel.variable(scalar)
         operation = Assign(target, promotion.convert(promotion.constant(0), target.dtype))
         made = Perform((operation,), frame.source.location(node), frame.source.segment(node))
         frame.nodes.insert(position, made)

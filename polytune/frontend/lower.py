@@ -37,7 +37,7 @@ from polytune.frontend.opaque import performed
 from polytune.frontend.parameters import declare_arguments
 from polytune.frontend.preconditions import preconditions, structure_lines, without_tests
 from polytune.frontend.program import Node, Perform
-from polytune.frontend.promotion import ScalarKind, constant, impossible_power, join, unconvertible
+from polytune.frontend.promotion import ScalarKind, constant, impossible_power, unconvertible
 from polytune.frontend.returns import result_of_kernel
 from polytune.frontend.scop import Array, ArrayRole
 from polytune.frontend.source import Source
@@ -96,7 +96,7 @@ def lower(
         if kernel.skipped and not is_refused:  # what the first whole walk finds; later ones find what follows from it
             obstacles = without_shapes(kernel, kernel.obstacles) or obstacles
             is_refused = unknown == knowledge.unknown
-        grown = {name: join(kind, knowledge.kinds.get(name, kind)) for name, kind in kernel.kinds.items()}
+        grown = {name: kind.joined(knowledge.kinds.get(name, kind)) for name, kind in kernel.kinds.items()}
         if grown == knowledge.kinds and unknown == knowledge.unknown:
             impossible = list(_impossible(kernel, source, nodes))
             if not kernel.skipped and not impossible and not is_refused:
@@ -138,7 +138,7 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
         ):  # a kernel has a statement, if nothing but this
             store_scalar(frame, body.statements[-1], kernel.fresh("unused"), constant(0))
     for name, kind in kernel.kinds.items():
-        kernel.arrays[name] = _scalar(kernel, name, kind)
+        kernel.arrays[name] = _scalar(kernel, name, kind.kind)
     return frame.nodes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from polytune.frontend.frame import (
     ValueBinding,
     assigned_names,
 )
-from polytune.frontend.promotion import ScalarKind, Value
+from polytune.frontend.promotion import ScalarKind, Value, number, truth
 from polytune.frontend.scop import Array, ArrayRole, Parameter
 from polytune.frontend.source import Source, arguments_of
 from polytune.signature import (
@@ -201,13 +202,17 @@ def _named_extents(target: ast.expr, value: ast.expr) -> Iterable[tuple[str, Ext
 
 
 def derive(frame: Frame, name: str, value: Value) -> Value | None:
-    """A parameter for an integer that depends on arguments and shapes alone, though not affinely; None for others.
+    """A parameter for an integer or truth value that depends on arguments and shapes alone, though not affinely; None
+    for others.
 
     Args:
         frame: where it is assigned.
         name: what the parameter is to be called.
-        value: the integer.
+        value: the integer or truth value.
     """
+    if value.dtype == "bool":
+        outcome = derive(frame, name, number(value))
+        return None if outcome is None else replace(truth(outcome), weak=value.weak)
     leaves = Element | Iterator
     if not (value.is_integer and frame.is_top_level) or any(
         isinstance(node, leaves) for node in walk(value.expression)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ _LESS_THAN_A_WORD = tuple(dtype for dtype in INTEGERS if np.dtype(dtype).itemsiz
 
 @dataclass(frozen=True)
 class Value:
-    """A typed expression, and whether its type is weak."""
+    """A typed expression, and whether its type is weak: of a truth value, whether it may be Python's own ``bool``."""
 
     expression: Expression
     weak: bool = False
@@ -63,10 +64,48 @@ class Value:
 
 @dataclass(frozen=True)
 class ScalarKind:
-    """The type of a scalar variable: the promotion of all that is assigned to it."""
+    """The type of a value, and whether it is weak."""
 
     dtype: str
     weak: bool
+
+
+@dataclass(frozen=True)
+class VariableKind:
+    """The type of a scalar variable in memory: the promotion of all that is assigned to it.
+
+    Attributes:
+        kind: the type of what is in memory; truth values are weak integers of 64 bits there, 0 and 1.
+        holds: which of these are assigned to it: ``number``; ``bool``, Python's truth values; ``bool_``, NumPy's.
+    """
+
+    kind: ScalarKind
+    holds: frozenset[str]
+
+    @property
+    def is_truth(self) -> bool:
+        """Whether all that is assigned to it are truth values."""
+        return "number" not in self.holds
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it holds a truth value at one place and a number at another."""
+        return "number" in self.holds and len(self.holds) > 1
+
+    @property
+    def may_be_python_truth(self) -> bool:
+        return "bool" in self.holds
+
+    def joined(self, other: VariableKind) -> VariableKind:
+        """Return that of a variable to which both are assigned."""
+        return VariableKind(join(self.kind, other.kind), self.holds | other.holds)
+
+
+def kind_of_variable(kind: ScalarKind) -> VariableKind:
+    """The kind of a variable that holds values of a type."""
+    if kind.dtype == "bool":
+        return VariableKind(ScalarKind("int64", True), frozenset({"bool" if kind.weak else "bool_"}))
+    return VariableKind(kind, frozenset({"number"}))
 
 
 def constant(value: int | float | complex | bool) -> Value:
@@ -276,10 +315,16 @@ def truth(value: Value) -> Value:
 def compare(symbol: str, left: Value, right: Value) -> Value:
     """``left symbol right`` as a truth value; integers are compared by their values, whatever their types.
 
+    It is Python's own where both sides are.
+
     Args:
         symbol: ``<``, ``<=``, ``>``, ``>=``, ``==`` or ``!=``.
         left, right: numbers; two constants give a constant.
     """
+    return replace(_comparison(symbol, left, right), weak=left.weak and right.weak)
+
+
+def _comparison(symbol: str, left: Value, right: Value) -> Value:
     has_order = not any(isinstance(side.constant, complex) for side in (left, right))
     if left.constant is not None and right.constant is not None and (has_order or symbol in ("==", "!=")):
         return constant(_COMPARE[symbol](left.constant, right.constant))
@@ -317,7 +362,10 @@ def _compare_with_unsigned(symbol: str, left: Value, right: Value, *, is_left: b
 
 
 def logical(symbol: str, operands: list[Value]) -> Value:
-    """``and`` / ``or`` of conditions; constant operands are decided here."""
+    """``and`` / ``or`` of conditions; constant operands are decided here.
+
+    It may be Python's own where an operand is, as it is one of them.
+    """
     decisive = symbol == "or"
     kept: list[Expression] = []
     for operand in operands:
@@ -330,10 +378,12 @@ def logical(symbol: str, operands: list[Value]) -> Value:
             break
     if not kept:
         return constant(not decisive)
-    return Value(kept[0] if len(kept) == 1 else Logical(symbol, tuple(kept)), weak=True)
+    weak = any(operand.weak for operand in operands)
+    return Value(kept[0] if len(kept) == 1 else Logical(symbol, tuple(kept)), weak)
 
 
 def negation(condition: Value) -> Value:
+    """``not condition``, Python's own truth value."""
     if condition.constant is not None:
         return constant(not condition.constant)
     return Value(Unary("not", condition.expression, "bool"), weak=True)
@@ -353,7 +403,8 @@ def select(condition: Value, then: Value, otherwise: Value, *, evaluated: bool =
     if then == otherwise and not (evaluated and any(isinstance(node, Element) for node in walk(condition.expression))):
         return then
     if then.dtype == otherwise.dtype == "bool":
-        return Value(Select(condition.expression, then.expression, otherwise.expression, "bool"), weak=True)
+        chosen = Select(condition.expression, then.expression, otherwise.expression, "bool")
+        return Value(chosen, then.weak or otherwise.weak)
     kind = join(kind_of(then), kind_of(otherwise))
     branches = convert(then, kind.dtype), convert(otherwise, kind.dtype)
     return Value(Select(condition.expression, *branches, kind.dtype), kind.weak)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from polytune.frontend import promotion
 from polytune.frontend.frame import Frame, ObjectBinding, ValueBinding, assigned_names
 from polytune.frontend.names import outside_object
-from polytune.frontend.numbers import condition, number
+from polytune.frontend.numbers import condition, read
 from polytune.frontend.objects import known_object
 from polytune.frontend.operators import combined, operator_symbol
 from polytune.frontend.promotion import Value
@@ -61,13 +61,13 @@ def evaluate(frame: Frame, body: Sequence[ast.stmt]) -> Value | None:
     for position, statement in enumerate(body):
         match statement:
             case ast.Return(value) if value is not None:
-                return number(frame, value)
+                return read(frame, value)
             case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, value) if value is not None:
-                frame.bindings[name] = _object(frame, value) or ValueBinding(number(frame, value))
+                frame.bindings[name] = _object(frame, value) or ValueBinding(read(frame, value))
             case ast.AugAssign(ast.Name(name) as target, operator, value):
-                old = number(frame, ast.copy_location(ast.Name(name, ast.Load()), target))
+                old = read(frame, ast.copy_location(ast.Name(name, ast.Load()), target))
                 symbol = operator_symbol(frame, statement, operator)
-                frame.bindings[name] = ValueBinding(combined(frame, symbol, old, number(frame, value)))
+                frame.bindings[name] = ValueBinding(combined(frame, symbol, old, read(frame, value)))
             case ast.If(test, then, otherwise):
                 chosen = condition(frame, test)
                 rest = body[position + 1 :]

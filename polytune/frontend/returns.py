@@ -12,7 +12,7 @@ from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.bindings import map_arrays, map_values, meaning_of
 from polytune.frontend.called_functions import definition_of
 from polytune.frontend.calls_first import PASSED_ON
-from polytune.frontend.expression import Counter, Element, Expression, Iterator, walk
+from polytune.frontend.expression import Counter, Element, Expression, Iterator, Unary, walk
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -28,7 +28,7 @@ from polytune.frontend.frame import (
 )
 from polytune.frontend.numbers import read
 from polytune.frontend.preconditions import error_text, structure_lines
-from polytune.frontend.promotion import Value, compare, constant, number
+from polytune.frontend.promotion import Value, compare, constant
 from polytune.frontend.results import (
     Result,
     ReturnedArray,
@@ -173,10 +173,12 @@ def _kept(frame: Frame, node: ast.Return, value: Value, *, is_first: bool = Fals
     is_element = any(isinstance(part, Element) and part.subscripts for part in walk(value.expression))
     is_counted = any(isinstance(part, Iterator | Counter) for part in walk(value.expression))
     is_variable = any(isinstance(part, Element) for part in walk(value.expression)) and not frame.is_top_level
-    if not (is_element or is_counted or is_variable or is_first):
+    # Python's not, which puts the result together, gives a bool of Python's.
+    parts = walk(value.expression) if not value.weak else ()
+    is_negation = any(isinstance(part, Unary) and part.operator == "not" for part in parts)
+    if not (is_element or is_counted or is_variable or is_negation or is_first):
         return value
-    stored = store_scalar(frame, node, frame.kernel.fresh("result"), number(value))
-    return compare("!=", stored, constant(0)) if value.dtype == "bool" else stored
+    return store_scalar(frame, node, frame.kernel.fresh("result"), value)
 
 
 def _in_slots(frame: Frame, node: ast.Return, meaning: Meaning) -> Meaning:
@@ -187,7 +189,7 @@ def _in_slots(frame: Frame, node: ast.Return, meaning: Meaning) -> Meaning:
         position = next(numbers)
         if position == len(exits.slots):
             exits.slots.append(frame.kernel.fresh(f"{frame.source.name}_result"))
-        return store_scalar(frame, node, exits.slots[position], number(value))
+        return store_scalar(frame, node, exits.slots[position], value)
 
     return map_values(meaning, stored)
 

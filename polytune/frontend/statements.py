@@ -122,8 +122,7 @@ def _require(frame: Frame, node: ast.Assert, condition: Value, what: str, remedy
         remedy: what to do about it.
     """
     if any(isinstance(part, Element) and part.subscripts for part in walk(condition.expression)):
-        kept = store_scalar(frame, node, frame.kernel.fresh("holds"), promotion.number(condition))
-        condition = promotion.compare("!=", kept, promotion.constant(0))
+        condition = store_scalar(frame, node, frame.kernel.fresh("holds"), condition)
     reason = "Python raises an error here"
     require(frame, node, condition.expression, what, (), remedy, reason=reason, late=True)
 

@@ -36,12 +36,11 @@ def store_scalar(frame: Frame, node: ast.AST, scalar: str, value: Value) -> Valu
     """
     location = frame.source.location(node)
     frame.kernel.widen(scalar, kind_of(value), location)
-    target = frame.kernel.scalar(scalar)
-    assert isinstance(target.expression, Element)
-    frame.kernel.locations.record(target.expression, location)
-    operation = Assign(target.expression, convert(value, target.dtype))
+    target = frame.kernel.variable(scalar)
+    frame.kernel.locations.record(target, location)
+    operation = Assign(target, convert(value, target.dtype))
     frame.nodes.append(Perform((operation,), location, frame.source.segment(node)))
-    return target
+    return frame.kernel.scalar(scalar)
 
 
 def reads_memory(value: Value) -> bool:

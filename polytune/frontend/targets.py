@@ -79,9 +79,12 @@ def _assign_name(frame: Frame, node: ast.stmt, target: ast.Name, value: Value) -
     kernel, name = frame.kernel, frame.unique(target.id)
     if name not in kernel.knowledge.in_memory:
         single = frame.assigned[target.id] == 1
-        is_affine = value.is_integer and kernel.affine.is_function(value.expression)
+        is_truth = value.dtype == "bool"
+        is_affine = (is_truth and kernel.affine.is_condition(value.expression)) or (
+            value.is_integer and kernel.affine.is_function(value.expression)
+        )
         substitute: Value | None = None
-        if is_affine or (single and value.constant is not None):
+        if is_affine or (value.constant is not None and (single or is_truth)):
             substitute = value
         elif single:
             substitute = derive(frame, name, value)
@@ -117,7 +120,7 @@ def assign_arrays(frame: Frame, node: ast.stmt, targets: list[ast.expr], operand
         if isinstance(value, ArrayValue):
             operand = value if value.region is not None else kept(frame, node, value)
         else:
-            operand = keep(frame, node, promotion.number(value))
+            operand = keep(frame, node, value)
     for target in targets:
         match target:
             case ast.Name() if not isinstance(operand, Value):
@@ -142,7 +145,7 @@ def assign_arrays(frame: Frame, node: ast.stmt, targets: list[ast.expr], operand
                     )
                 store(frame, node, element_target(frame, target, read_element(frame, target, read)), operand)
             case _ if isinstance(operand, Value):
-                assign_number(frame, node, target, promotion.number(operand))
+                assign_number(frame, node, target, operand)
             case _:
                 raise frame.source.refusal(
                     target,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.grids import grid_axes, is_grid
@@ -107,8 +106,7 @@ def _flat(target: ast.expr, meaning: Meaning) -> list[tuple[ast.expr, Meaning]]:
 def _items(frame: Frame, value: ast.expr, wanted: int | None) -> tuple[Meaning, ...] | None:
     """Return what is unpacked into a ``wanted`` number of names, or any; None for what is no tuple."""
     if isinstance(value, ast.Tuple | ast.List):
-        items = (meaning_of(frame, element) for element in unstarred(frame, value.elts))
-        return tuple(map_values(item, promotion.number) for item in items)
+        return tuple(meaning_of(frame, element) for element in unstarred(frame, value.elts))
     if isinstance(value, ast.Name):
         named = items_of(lookup(frame, value))
         if named is not None:

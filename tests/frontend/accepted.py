@@ -16,6 +16,7 @@ from tests.frontend import (  # noqa: F401  (they register what they have)
     accepted_functions,
     accepted_jumps,
     accepted_subscripts,
+    accepted_truth_values,
 )
 from tests.frontend.acceptance import ACCEPTED, accepted
 from tests.frontend.values import matrix, vector

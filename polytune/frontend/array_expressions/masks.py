@@ -44,7 +44,7 @@ def either(
     """
     if not frame.pure and reads_memory(test):
         # Also of arrays without elements the condition is read, and once.
-        test = promotion.truth(store_scalar(frame, node, frame.kernel.fresh("chosen"), promotion.number(test)))
+        test = promotion.truth(store_scalar(frame, node, frame.kernel.fresh("chosen"), test))
     left, right = as_array(then), as_array(otherwise)
     if left.ndim != right.ndim or left.dtype != right.dtype:
         kinds = [f"{each.dtype} with {counted(each.ndim, 'dimension')}" for each in (left, right)]

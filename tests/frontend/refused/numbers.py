@@ -307,3 +307,41 @@ def greatest_complex_number(Z: "complex128[::1]", R):
 @mended(greatest_complex_number, complex_numbers_and_room, "use np.abs(Z), Z.real or Z.imag", is_error=True)
 def greatest_magnitude(Z, R):
     R[0] = np.max(np.abs(Z))
+
+
+@refused("~ of what may be a bool of Python's", "~found")
+def inverse_of_a_flag(A, c):
+    found = False
+    for i in range(len(A)):
+        found = found or A[i] > c
+    if ~found:
+        A[0] = c
+
+
+@mended(inverse_of_a_flag, lambda: (vector(), 9.0), "write not found")
+def negation_of_a_flag(A, c):
+    found = False
+    for i in range(len(A)):
+        found = found or A[i] > c
+    if not found:
+        A[0] = c
+
+
+@refused("~ of what may be a bool of Python's", "~found")
+def inverse_of_a_flag_that_is_counted(A, c):
+    found = A[0] > c
+    A[0] = ~found
+    found += 1
+    A[1] = found
+
+
+@mended(
+    inverse_of_a_flag_that_is_counted,
+    lambda: (vector(), 9.0),
+    "give Python's and NumPy's truth values, and numbers, different names",
+)
+def flag_and_count(A, c):
+    found = A[0] > c
+    A[0] = ~found
+    count = found + 1
+    A[1] = count
