@@ -27,6 +27,7 @@ class Unknown:
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _same
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __pos__ = __abs__ = _same
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _same
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _same  # type: ignore[assignment]
     __hash__ = None  # type: ignore[assignment]
 
@@ -124,6 +125,7 @@ def reach(source: str, values: Mapping[str, Any], constants: Mapping[str, Any], 
         "max": _known(max),
         "int": _known(int),
         "float": _known(float),
+        "_kept": lambda value: UNKNOWN,
         "_taken": _taken,
         "_either": _either,
         "_both": _both,
@@ -208,6 +210,14 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         return ast.Name("_data", ast.Load()) if isinstance(node.value, float) else node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        """Variables of truth values, ``b1``, may be in memory, and so be data."""
+        self.generic_visit(node)
+        match node.targets:
+            case [ast.Name(name)] if name[0] == "b" and name[1:].isdigit():
+                node.value = _call("_kept", node.value)
+        return node
 
     def visit_If(self, node: ast.If) -> list[ast.stmt]:
         self.conditions += 1

@@ -69,6 +69,8 @@ FEATURES = {
     "a result": (r"return x\d|return p\d", 2),
     "a helper function": (r"def blend(.|\n)*def kernel(.|\n)*(blend|bump)\(", 0.7),
     "an integer variable in a subscript": (r"\n +t\d = ", 2),
+    "a variable of truth values": (r"\n +b\d = ", 4),
+    "the inverse of a truth value": (r"~b\d", 0.6),
     "infinity": (r"np\.inf|np\.nan|float\('inf'\)", 0.3),
     "a default": (r"beta=", 4),
 }

@@ -51,11 +51,13 @@ class Scope:
         iterators: variables of the loops around, outermost first.
         indices: integer variables that are affine in them.
         scalars: variables that certainly have a value, with their types.
+        truths: variables that hold truth values, and whether these are NumPy's for certain.
     """
 
     iterators: tuple[str, ...] = ()
     indices: tuple[str, ...] = ()
     scalars: tuple[tuple[str, str], ...] = ()
+    truths: tuple[tuple[str, bool], ...] = ()
 
     def within(self, iterator: str) -> Scope:
         return replace(self, iterators=(*self.iterators, iterator))
@@ -65,3 +67,6 @@ class Scope:
 
     def knowing(self, name: str, kind: str) -> Scope:
         return replace(self, scalars=(*self.scalars, (name, kind)))
+
+    def deciding(self, name: str, of_numpy: bool) -> Scope:
+        return replace(self, truths=(*self.truths, (name, of_numpy)))

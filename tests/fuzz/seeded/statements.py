@@ -64,7 +64,7 @@ class StatementWriter:
                 return self.buffered(scope), scope
             return self.loop(scope), scope
         self.left -= 1
-        kind = choices.pick("aaaaaaaauuuuuummdddiiiieewwtttvc")
+        kind = choices.pick("aaaaaaaauuuuuummdddiiiieewwtttvcbb")
         if kind == "d":
             return self.definition(scope)
         if kind == "v" and scope.scalars:
@@ -79,6 +79,8 @@ class StatementWriter:
             return self.exchange(scope), scope
         if kind == "c" and scope.iterators:
             return self.counted(scope)
+        if kind == "b":
+            return self.decision(scope)
         return [self.assignment(scope, kind)], scope
 
     def loop(self, scope: Scope) -> list[str]:
@@ -215,6 +217,39 @@ class StatementWriter:
         line = f"{name} = {self.indices.index(scope, self.choices.pick(scope.iterators))}"
         after = scope.counting(name)
         return [line, self.assignment(after, "a")], after
+
+    def decision(self, scope: Scope) -> tuple[list[str], Scope]:
+        """A variable of truth values, in every second case updated by a loop, and a choice by it."""
+        choices, name = self.choices, self.name("b")
+        of_numpy = choices.chance(60)
+        lines = [f"{name} = {self.decided(scope, of_numpy)}"]
+        if len(scope.iterators) < self.depth and choices.chance(50):
+            iterator = ITERATORS[len(scope.iterators)]
+            inner = scope.within(iterator)
+            form = choices.pick("&|^n=")
+            if form == "n" and not of_numpy:
+                update = f"{name} = not {name}"
+            elif form in "n=":
+                update = f"if {self.values.condition(inner, data=60)}: {name} = {self.decided(inner, of_numpy)}"
+            else:
+                old = choices.pick((name, f"~{name}")) if of_numpy else name
+                update = f"{name} = {old} {form} {self.decided(inner, of_numpy)}"
+            header = self.indices.header(scope, self.values.arrays)
+            lines += [f"for {iterator} in {header}:", *indented([update])]
+        after = scope.deciding(name, of_numpy)
+        chosen = choices.pick((name, f"not {name}", f"~{name}" if of_numpy else name))
+        array, target = self.target(after)
+        old, value = self.values.alike(Value(target, array.dtype), self.values.value(array.is_integer, after, 1))
+        if choices.chance(50):
+            lines.append(f"{target} = {value.operand} if {chosen} else {old.operand}")
+        else:
+            lines += [f"if {chosen}:", *indented([self.assignment(after, "a")])]
+        return lines, after
+
+    def decided(self, scope: Scope, of_numpy: bool) -> str:
+        """A truth value, one of NumPy's where it must be."""
+        test = self.values.condition(scope, data=70)
+        return f"np.bool_({test})" if of_numpy else f"({test})"
 
     def buffered(self, scope: Scope) -> list[str]:
         """A local vector that one loop fills and the next one reads; ``programs`` makes it."""

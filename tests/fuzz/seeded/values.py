@@ -206,6 +206,9 @@ class ValueWriter:
         choices = self.choices
         if not choices.chance(data):
             return self.indices.condition(scope)
+        if scope.truths and choices.chance(60):
+            name, of_numpy = choices.pick(scope.truths)
+            return choices.pick((name, f"not {name}", f"~{name}" if of_numpy else name))
         array = choices.pick(self.arrays)
         left = self.read(array, scope).text
         symbol = choices.pick(COMPARISONS)
