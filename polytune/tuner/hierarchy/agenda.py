@@ -1,4 +1,4 @@
-"""What the hierarchical search asks for next, of all that there may be to ask for."""
+"""The agenda of the hierarchical search: of all that there is to ask for, what is next."""
 
 from __future__ import annotations
 
