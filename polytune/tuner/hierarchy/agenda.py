@@ -73,7 +73,7 @@ class Agenda:
         self._remaining = Remaining(space, rng)
 
     def next(self) -> Proposal | None:
-        """What is to be measured next; None where contenders are to race first, or nothing is left."""
+        """Return what is to be measured next; None where contenders are to race first, or nothing is left."""
         standings = self._standings
         doubted = standings.doubted()
         if doubted is not None:
