@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from polybench.datasets import CATALOGUE, Dataset, Entry
+from polybench.datasets import CATALOGUE, Dataset, SuiteEntry
 
 Arguments = tuple[Any, ...]
 """The arguments of one call of a kernel, in its order: arrays, and numbers."""
@@ -50,7 +50,7 @@ class Benchmark:
     error: ErrorMeasure | None = None
     perturbation: float = 0.25
     strict_ulps: int = 0
-    catalogue: Mapping[str, Entry] = field(default_factory=lambda: CATALOGUE, repr=False)
+    catalogue: Mapping[str, SuiteEntry] = field(default_factory=lambda: CATALOGUE, repr=False)
 
     @property
     def category(self) -> str:

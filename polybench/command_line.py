@@ -17,9 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Column, Table
 
 from polybench.datasets import Dataset
-from polybench.measure import Measurement, measure
+from polybench.measure import KernelTimes, measure
 from polybench.suite import Suite, UnknownKernelError
-from polybench.verify import Verdict
+from polybench.verify import Verification
 from polybench.verify import verify as verify_kernel
 
 # Results go to standard output, unabridged where no terminal limits their width.  What is live goes to standard error,
@@ -209,7 +209,7 @@ def _print_kernels(suite: Suite, as_json: bool) -> None:
     _print_table(table)
 
 
-def _print_measurement(measurement: Measurement, title: str) -> None:
+def _print_measurement(measurement: KernelTimes, title: str) -> None:
     table = Table("", title, show_header=True)
     table.add_row("first call", _time(measurement.first_call))
     table.add_row(f"tuned call (of {measurement.calls} calls, median of the last)", _time(measurement.tuned_call))
@@ -220,7 +220,7 @@ def _print_measurement(measurement: Measurement, title: str) -> None:
     _print_table(table)
 
 
-def _print_verdicts(verdicts: Sequence[Verdict], dataset: Dataset) -> None:
+def _print_verdicts(verdicts: Sequence[Verification], dataset: Dataset) -> None:
     table = Table("kernel", "dataset", "versions", "largest error", "verified")
     for verdict in verdicts:
         error = f"{verdict.max_error:.1e}"

@@ -25,7 +25,7 @@ class Dataset(StrEnum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class SuiteEntry:
     """A line of the table.
 
     Attributes:
@@ -89,36 +89,36 @@ _LINE = ("tsteps", "n"), ((20, 30), (40, 120), (100, 400), (500, 2000), (1000, 4
 _PLANE = ("tsteps", "n"), ((20, 30), (40, 90), (100, 250), (500, 1300), (1000, 2800))
 _SEIDEL = ("tsteps", "n"), ((20, 40), (40, 120), (100, 400), (500, 2000), (1000, 4000))
 
-CATALOGUE: dict[str, Entry] = {
-    "correlation": Entry("datamining", "correlation", *_DATA),
-    "covariance": Entry("datamining", "covariance", *_DATA),
-    "2mm": Entry("kernels", "mm2", *_TWO_PRODUCTS),
-    "3mm": Entry("kernels", "mm3", *_THREE_PRODUCTS),
-    "atax": Entry("kernels", "atax", *_MATRIX_VECTOR),
-    "bicg": Entry("kernels", "bicg", *_MATRIX_VECTOR),
-    "doitgen": Entry("kernels", "doitgen", *_TENSOR),
-    "mvt": Entry("kernels", "mvt", *_SQUARE),
-    "gemm": Entry("blas", "gemm", *_PRODUCT),
-    "gemver": Entry("blas", "gemver", *_SQUARE),
-    "gesummv": Entry("blas", "gesummv", *_TWO_SQUARES),
-    "symm": Entry("blas", "symm", *_MATRIX),
-    "syr2k": Entry("blas", "syr2k", *_MATRIX),
-    "syrk": Entry("blas", "syrk", *_MATRIX),
-    "trmm": Entry("blas", "trmm", *_MATRIX),
-    "cholesky": Entry("solvers", "cholesky", *_SQUARE),
-    "durbin": Entry("solvers", "durbin", *_SQUARE),
-    "gramschmidt": Entry("solvers", "gramschmidt", *_MATRIX),
-    "lu": Entry("solvers", "lu", *_SQUARE),
-    "ludcmp": Entry("solvers", "ludcmp", *_SQUARE),
-    "trisolv": Entry("solvers", "trisolv", *_SQUARE),
-    "deriche": Entry("medley", "deriche", *_IMAGE),
-    "floyd-warshall": Entry("medley", "floyd_warshall", *_GRAPH),
-    "nussinov": Entry("medley", "nussinov", *_SEQUENCE),
-    "adi": Entry("stencils", "adi", *_ALTERNATING),
-    "fdtd-2d": Entry("stencils", "fdtd_2d", *_FIELD),
-    "heat-3d": Entry("stencils", "heat_3d", *_CUBE),
-    "jacobi-1d": Entry("stencils", "jacobi_1d", *_LINE),
-    "jacobi-2d": Entry("stencils", "jacobi_2d", *_PLANE),
-    "seidel-2d": Entry("stencils", "seidel_2d", *_SEIDEL),
+CATALOGUE: dict[str, SuiteEntry] = {
+    "correlation": SuiteEntry("datamining", "correlation", *_DATA),
+    "covariance": SuiteEntry("datamining", "covariance", *_DATA),
+    "2mm": SuiteEntry("kernels", "mm2", *_TWO_PRODUCTS),
+    "3mm": SuiteEntry("kernels", "mm3", *_THREE_PRODUCTS),
+    "atax": SuiteEntry("kernels", "atax", *_MATRIX_VECTOR),
+    "bicg": SuiteEntry("kernels", "bicg", *_MATRIX_VECTOR),
+    "doitgen": SuiteEntry("kernels", "doitgen", *_TENSOR),
+    "mvt": SuiteEntry("kernels", "mvt", *_SQUARE),
+    "gemm": SuiteEntry("blas", "gemm", *_PRODUCT),
+    "gemver": SuiteEntry("blas", "gemver", *_SQUARE),
+    "gesummv": SuiteEntry("blas", "gesummv", *_TWO_SQUARES),
+    "symm": SuiteEntry("blas", "symm", *_MATRIX),
+    "syr2k": SuiteEntry("blas", "syr2k", *_MATRIX),
+    "syrk": SuiteEntry("blas", "syrk", *_MATRIX),
+    "trmm": SuiteEntry("blas", "trmm", *_MATRIX),
+    "cholesky": SuiteEntry("solvers", "cholesky", *_SQUARE),
+    "durbin": SuiteEntry("solvers", "durbin", *_SQUARE),
+    "gramschmidt": SuiteEntry("solvers", "gramschmidt", *_MATRIX),
+    "lu": SuiteEntry("solvers", "lu", *_SQUARE),
+    "ludcmp": SuiteEntry("solvers", "ludcmp", *_SQUARE),
+    "trisolv": SuiteEntry("solvers", "trisolv", *_SQUARE),
+    "deriche": SuiteEntry("medley", "deriche", *_IMAGE),
+    "floyd-warshall": SuiteEntry("medley", "floyd_warshall", *_GRAPH),
+    "nussinov": SuiteEntry("medley", "nussinov", *_SEQUENCE),
+    "adi": SuiteEntry("stencils", "adi", *_ALTERNATING),
+    "fdtd-2d": SuiteEntry("stencils", "fdtd_2d", *_FIELD),
+    "heat-3d": SuiteEntry("stencils", "heat_3d", *_CUBE),
+    "jacobi-1d": SuiteEntry("stencils", "jacobi_1d", *_LINE),
+    "jacobi-2d": SuiteEntry("stencils", "jacobi_2d", *_PLANE),
+    "seidel-2d": SuiteEntry("stencils", "seidel_2d", *_SEIDEL),
 }
 """The kernels by the suite's names, in the suite's order of categories."""

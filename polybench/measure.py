@@ -22,7 +22,7 @@ Report = Callable[[int, float, float], None]
 
 
 @dataclass(frozen=True)
-class Measurement:
+class KernelTimes:
     """The times that a kernel takes, in seconds.
 
     Attributes:
@@ -60,7 +60,7 @@ def measure(
     calls: int | None = None,
     report: Report = lambda *_: None,
     clock: Callable[[], float] = time.perf_counter,
-) -> Measurement:
+) -> KernelTimes:
     """Call a kernel on the suite's data, each time from the same initial arrays, and check every result.
 
     Args:
@@ -90,7 +90,7 @@ def measure(
         max_error = max(max_error, benchmark.error_of(initial, expected, arguments))
         report(len(seconds), seconds[-1], min(seconds))
     tuned_call = statistics.median(seconds[-_LAST_CALLS:])
-    return Measurement(
+    return KernelTimes(
         kernel=benchmark.name,
         dataset=dataset,
         calls=len(seconds),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from polybench.benchmark import Benchmark
-from polybench.datasets import Entry
+from polybench.datasets import SuiteEntry
 
 
 class UnknownKernelError(LookupError):
@@ -35,7 +35,7 @@ class Suite:
     program: str
     description: str
     package: str
-    catalogue: Mapping[str, Entry]
+    catalogue: Mapping[str, SuiteEntry]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verification:
     """The findings of verifying one kernel.
 
     Attributes:
@@ -72,7 +72,7 @@ class _Check:
 
 def verify(
     benchmark: Benchmark, dataset: Dataset, *, strict: bool = True, report: Report = lambda _: None, seed: int = 0
-) -> Verdict:
+) -> Verification:
     """Check every version of a kernel.
 
     It runs on the suite's sizes and data, and on perturbed data of sizes that no tile divides.  The result is compared
@@ -110,7 +110,7 @@ def verify(
             if not error <= check.limit:
                 excess = f"the error is {error:.2g} {check.unit}, not at most {check.limit:g}"
                 failures.append(f"{check.title}, {_describe(configuration)}: {excess}")
-    return Verdict(benchmark.name, dataset, len(versions), max(errors), tuple(failures))
+    return Verification(benchmark.name, dataset, len(versions), max(errors), tuple(failures))
 
 
 def _checks(benchmark: Benchmark, dataset: Dataset, strict: bool, generator: np.random.Generator) -> Iterator[_Check]:

@@ -24,6 +24,7 @@ COMPILER = (
     "pipeline.py",
     "versions.py",
     "partitioned_version.py",
+    "relations.py",
     "signature.py",
     "conversions.py",
 )

@@ -7,7 +7,7 @@ from polytune.codegen.partitioned import PartitionedProgram, generate_partitione
 from polytune.codegen.transform import Target
 from polytune.codegen.verify import verified
 from polytune.errors import UnprovenError
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Scop
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.plan_transform import ACCUMULATED, PARTITIONED, accumulates
@@ -15,7 +15,7 @@ from polytune.schedule.planning import plan_parallel
 from polytune.schedule.platforms.partition import partition, splits_of
 from polytune.schedule.platforms.sharding import prove_shards
 from polytune.schedule.regions import Plan
-from polytune.versions import OPERATIONS, attempt_program
+from polytune.versions import attempt_program
 
 
 def make_partitioned(
@@ -60,6 +60,6 @@ def make_partitioned(
         return made
 
     try:
-        return within_budget(context, 4 * OPERATIONS, generate)
+        return within_budget(context, 4 * PHASE_BUDGET, generate)
     except UnprovenError:
         return None

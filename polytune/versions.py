@@ -15,7 +15,7 @@ from polytune.codegen.source_loops import source_program
 from polytune.codegen.transform import BYTES, LoopTransform, Target
 from polytune.codegen.verify import verified
 from polytune.errors import UnprovenError
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Array, Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
@@ -25,9 +25,6 @@ from polytune.schedule.planning import plan_parallel, plan_serial
 from polytune.schedule.private_sums import is_scattered, summed_by
 from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import Plan, RegionKind
-
-OPERATIONS = 4_000_000
-"""isl's budget for the loops of one version, in its own basic operations (a second or two)."""
 
 NODES_A_SECOND = 75
 """How many nodes of the loop IR Numba and LLVM compile in a second.  Measured over all versions of nine kernels of
@@ -318,7 +315,7 @@ def attempt_program(plan: Plan, scop: Scop, trees: Trees | None = None) -> Progr
     """
     try:
         generate = partial(generate_program, plan, scop, trees)
-        program = within_budget(scop.context.get_ctx(), OPERATIONS, generate, needed=not plan.team)
+        program = within_budget(scop.context.get_ctx(), PHASE_BUDGET, generate, needed=not plan.team)
     except UnprovenError:
         program = None
     if program is None and not plan.team:

@@ -9,14 +9,11 @@ import islpy as isl
 
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend.affine import AffineBuilder
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import ARRAY_BUDGET, within_budget
 from polytune.frontend.expression import Extent
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import Access, Array, ArrayRole, Scop
 from polytune.records import dataclass
-
-OPERATIONS = 400_000
-"""isl's budget for one access, in its own basic operations: half a second, and 100 times what PolyBench takes."""
 
 _MOST_CASES, _MOST_DIVISIONS = 16, 3
 
@@ -57,14 +54,16 @@ def access_bounds(scop: Scop) -> tuple[BoundsCondition, ...]:
     context = scop.context.get_ctx()
     for access in (access for statement in scop.statements for access in statement.accesses):
         try:
-            found = within_budget(context, OPERATIONS, partial(_conditions, scop, access), needed=True)
+            found = within_budget(context, 4 * ARRAY_BUDGET, partial(_conditions, scop, access), needed=True)
         except _NotPlainError:
             found = None
         if found is None:
             refused.append(_beyond_checking(access))
             continue
         for condition, violated in found:
-            added = within_budget(context, OPERATIONS, partial(_added, conditions, condition, violated), needed=True)
+            added = within_budget(
+                context, 4 * ARRAY_BUDGET, partial(_added, conditions, condition, violated), needed=True
+            )
             conditions = [*conditions, (condition, violated)] if added is None else added
     if refused:
         raise UnsupportedSourceError.of(list(dict.fromkeys(refused)))
@@ -130,7 +129,7 @@ def _condition(
     if violated.is_empty():
         return None
     simple = within_budget(
-        context.get_ctx(), OPERATIONS, lambda: violated.coalesce().gist(context).coalesce(), needed=True
+        context.get_ctx(), 4 * ARRAY_BUDGET, lambda: violated.coalesce().gist(context).coalesce(), needed=True
     )
     if simple is None:
         if not _is_plain(violated):

@@ -25,6 +25,20 @@ from polytune.frontend.interruption import interrupted_after
 
 Result = TypeVar("Result")
 
+QUESTION_BUDGET = 20_000
+"""isl's budget for a question while a source is read, as whether two extents are equal: some milliseconds.  All of
+these are in its own basic operations."""
+
+ARRAY_BUDGET = 100_000
+"""isl's budget for what concerns one array, and for one count: some tens of milliseconds."""
+
+PROOF_BUDGET = 1_000_000
+"""isl's budget for one proof, or one bound: a quarter of a second."""
+
+PHASE_BUDGET = 4_000_000
+"""isl's budget for one phase, as a schedule, a plan or the loops of a version: a second or two, and three times what
+the scheduler takes for any kernel of PolyBench."""
+
 OPERATIONS_A_SECOND = 1_500_000
 """How many of its basic operations isl does in a second where they are slow, as when it generates loops."""
 

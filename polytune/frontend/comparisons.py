@@ -11,9 +11,9 @@ from polytune.frontend.array_expressions.values import Operand
 from polytune.frontend.frame import Frame, ValueBinding
 from polytune.frontend.numbers import number
 from polytune.frontend.objects import compared_objects
-from polytune.frontend.operators import COMPARISONS
 from polytune.frontend.promotion import Value
 from polytune.frontend.tuples import items_of, read_shape_or_tuple
+from polytune.relations import RELATIONS
 
 __all__ = ["comparison"]
 
@@ -31,7 +31,7 @@ def comparison(frame: Frame, node: ast.Compare) -> Operand:
         is_in = _membership(frame, node)
         if is_in is not None:
             return is_in
-    if any(type(operator) not in COMPARISONS for operator in node.ops):
+    if any(type(operator) not in RELATIONS for operator in node.ops):
         raise frame.source.refusal(
             node,
             "a comparison by is or in",
@@ -55,7 +55,7 @@ def _compared(frame: Frame, node: ast.Compare, found: list[Operand]) -> Operand:
         node: the comparison.
         found: its operands.
     """
-    symbols = [COMPARISONS[type(operator)] for operator in node.ops]
+    symbols = [RELATIONS[type(operator)] for operator in node.ops]
     if not all(isinstance(operand, Value) for operand in found):
         if len(symbols) > 1:
             raise ambiguous(frame, node)

@@ -32,13 +32,15 @@ from polytune.frontend.frame import (
     ViewBinding,
     assigned_names,
 )
-from polytune.frontend.iteration import counted, in_steps, over_subscripts, written_out
+from polytune.frontend.iteration import counted, in_steps
 from polytune.frontend.numbers import condition, number
 from polytune.frontend.opaque import branch_on_data, may_change_outcome, operations_of
 from polytune.frontend.parameters import with_products
 from polytune.frontend.program import Guard, Perform, RangeLoop
 from polytune.frontend.promotion import Value, constant, convert, negation, select
 from polytune.frontend.stored_scalars import store_scalar
+from polytune.frontend.subscript_loops import over_subscripts
+from polytune.frontend.tuple_loops import written_out
 
 Lower = Callable[[Frame, Sequence[ast.stmt]], None]
 

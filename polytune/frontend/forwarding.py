@@ -23,7 +23,7 @@ from typing import Any
 from polytune.frontend.affine import NotAffineError, as_condition
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, normal
 from polytune.frontend.array_expressions.views import moved
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.expression import (
     Assign,
     Binary,
@@ -49,9 +49,6 @@ from polytune.records import dataclass
 from polytune.signature import ArrayType
 
 __all__ = ["with_values_passed_on"]
-
-OPERATIONS = 20_000
-"""isl's budget for the question whether two extents are equal, in its own basic operations."""
 
 MOST_OPERATIONS = 60
 """The most nodes that a value may have that is computed where it is read."""
@@ -205,7 +202,7 @@ class _Forwarding:
             return not found.is_empty()
 
         try:
-            return within_budget(affine.context, OPERATIONS, differ, needed=True) is False
+            return within_budget(affine.context, QUESTION_BUDGET, differ, needed=True) is False
         except NotAffineError:
             return False
 

@@ -35,7 +35,6 @@ from polytune.frontend.frame import (
     ValueBinding,
     assigned_names,
 )
-from polytune.frontend.iteration import is_over_values
 from polytune.frontend.jumps import structured
 from polytune.frontend.opaque import performed
 from polytune.frontend.program import Node, Perform
@@ -45,6 +44,7 @@ from polytune.frontend.slice_objects import has_slice_objects
 from polytune.frontend.source import NestedFunction, Source, read_source
 from polytune.frontend.statements import lower_block
 from polytune.frontend.stored_scalars import keep, store_scalar
+from polytune.frontend.tuple_loops import is_over_values
 
 
 def inline_call(

@@ -1,24 +1,19 @@
-"""Loops over arrays, tuples, ``enumerate``, ``zip`` and ``reversed``, as loops over ranges.
-
-A loop over a tuple, whose values are seen in the source, is written out; any other counts what it goes over.
-"""
+"""Loops over arrays, ``enumerate``, ``zip`` and ``reversed``, and in steps that are not constant, as loops over ranges
+that count by 1."""
 
 from __future__ import annotations
 
 import ast
 import builtins
-import copy
 from collections.abc import Sequence
 from typing import Any, TypeVar
-
-import numpy as np
 
 from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.bindings import items_of, meaning_of
-from polytune.frontend.comprehensions import required
+from polytune.frontend.comprehensions import placed, required
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -30,10 +25,8 @@ from polytune.frontend.frame import (
     ViewBinding,
     assigned_names,
 )
-from polytune.frontend.jumps import own_jumps
-from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.names import is_of_numba, lookup, outside_object
 from polytune.frontend.outside_calls import is_method
-from polytune.frontend.source import nodes_inside
 
 Made = TypeVar("Made", bound=ast.AST)
 
@@ -50,7 +43,7 @@ def counted(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For] | Non
     """
     if _is_range(frame, node.iter) and isinstance(node.target, ast.Name):
         return None
-    maker = _Maker(frame, node)
+    maker = LoopMaker(frame, node)
     count = frame.fresh("position")
     values = maker.values(node.target, node.iter, count)
     length = maker.lengths[0] if len(maker.lengths) == 1 else maker.call("min", *maker.lengths)
@@ -62,102 +55,6 @@ def counted(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For] | Non
     return maker.before, loop
 
 
-def over_subscripts(frame: Frame, node: ast.For) -> ast.For | None:
-    """A loop over ``np.ndindex(...)`` or ``np.ndenumerate(A)`` as loops over ranges, one in the other; None for any
-    other.
-
-    Raises:
-        UnsupportedSourceError: what a subscript is called is not seen in the source, or the loop ends early.
-    """
-    if not isinstance(node.iter, ast.Call) or node.iter.keywords:
-        return None
-    function = outside_object(frame, node.iter.func)
-    if function is not np.ndindex and function is not np.ndenumerate:
-        return None
-    target, body = node.target, node.body
-    maker = _Maker(frame, node)
-    shape = node.iter.args
-    if function is np.ndenumerate and len(shape) == 1 and isinstance(target, ast.Tuple) and len(target.elts) == 2:
-        (array,), (target, value) = shape, target.elts
-        element = ast.Subscript(array, _read(target), ast.Load())
-        body = [maker.assignment(value, maker.placed(element)), *body]
-        shape = [ast.Attribute(array, "shape", ast.Load())]
-    names = target.elts if isinstance(target, ast.Tuple) else []
-    extents = _extents(frame, shape)
-    if extents and isinstance(target, ast.Name) and not _is_given(target.id, body):
-        names = [maker.name(frame.fresh(f"{target.id}_{axis}"), ast.Store()) for axis in range(len(extents))]
-        written = _Written(target.id, [_read(name) for name in names])
-        body = [written.visit(copy.deepcopy(statement)) for statement in body]
-    is_named = all(isinstance(name, ast.Name) for name in names)
-    if not extents or len(extents) != len(names) or not is_named or own_jumps(node.body):
-        raise frame.source.refusal(
-            node.iter,
-            f"a loop over {frame.source.segment(node.iter)}",
-            "it is compiled as loops over the dimensions, of which there must be as many as names",
-            "write for i, j in np.ndindex(A.shape), with a name for each dimension, and without break and return; "
-            "or write the loops",
-        )
-    for name, extent in zip(reversed(names), reversed(extents), strict=True):
-        body = [maker.placed(ast.For(name, maker.call("range", maker.placed(extent)), body, []))]
-    (loop,) = body
-    assert isinstance(loop, ast.For)
-    return loop
-
-
-def _read(target: ast.expr) -> ast.expr:
-    """A copy of what is assigned, to be read."""
-    read = copy.deepcopy(target)
-    for node in ast.walk(read):
-        if isinstance(node, ast.Name | ast.Tuple):
-            node.ctx = ast.Load()
-    return read
-
-
-def _is_given(name: str, body: Sequence[ast.stmt]) -> bool:
-    """Return whether statements give a name a meaning, or a function in them has an argument of that name."""
-    arguments = (node for statement in body for node in ast.walk(statement) if isinstance(node, ast.arg))
-    return name in assigned_names(body) or any(argument.arg == name for argument in arguments)
-
-
-class _Written(ast.NodeTransformer):
-    """Replaces a name, where it is read, by a tuple, and items of it by those of the tuple."""
-
-    def __init__(self, name: str, items: Sequence[ast.expr]):
-        self.name, self.items = name, items
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id != self.name:
-            return node
-        return _placed(ast.Tuple([copy.deepcopy(item) for item in self.items], ast.Load()), node)
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        match node:
-            case ast.Subscript(ast.Name(self.name), ast.Constant(int(place))) if place < len(self.items):
-                return _placed(copy.deepcopy(self.items[place]), node)
-        return self.generic_visit(node)
-
-
-def _extents(frame: Frame, shape: Sequence[ast.expr]) -> list[ast.expr] | None:
-    """The extents of a shape; None where they are not seen in the source."""
-    match shape:
-        case [ast.Tuple(elements)]:
-            found = elements
-        case [ast.Attribute(ast.Name() as array, "shape") as whole] | [
-            ast.Starred(ast.Attribute(ast.Name() as array, "shape") as whole)
-        ]:
-            meaning = lookup(frame, array)
-            if isinstance(meaning, ArrayBinding):
-                ndim = frame.kernel.arrays[meaning.array].ndim
-            elif isinstance(meaning, ViewBinding):
-                ndim = meaning.view.ndim
-            else:
-                return None
-            found = [ast.Subscript(whole, ast.Constant(axis), ast.Load()) for axis in range(ndim)]
-        case _:
-            found = list(shape)
-    return None if any(isinstance(each, ast.Starred | ast.Attribute) for each in found) else found
-
-
 def in_steps(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For]:
     """A loop over ``range(start, stop, step)``, whose step is no constant, as one that counts by 1.
 
@@ -165,7 +62,7 @@ def in_steps(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For]:
         Assignments before the loop of where it starts and of its step, which the body may change, a test that the step
         is not 0, and the loop.
     """
-    maker = _Maker(frame, node)
+    maker = LoopMaker(frame, node)
     assert isinstance(node.iter, ast.Call)
     first, step, count = (frame.fresh(name) for name in ("first", "step", "position"))
     start, stop, size = node.iter.args
@@ -192,125 +89,10 @@ def in_steps(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For]:
     return before, loop
 
 
-def written_out(frame: Frame, node: ast.For) -> list[list[ast.stmt]] | None:
-    """The iterations of a loop over a tuple, or over tuples by ``zip`` and its like, each with its assignment; None
-    for any other loop."""
-    texts = _elements(frame, node.iter)
-    if texts is None:
-        return None
-    if own_jumps(node.body):
-        raise frame.source.refusal(
-            node,
-            "break or continue in a loop over a tuple",
-            "such a loop is written out, one iteration after the other",
-            "loop over range(len(...)) of an array with these values",
-        )
-    made: list[list[ast.stmt]] = []
-    for element in texts:
-        assignment = ast.copy_location(ast.Assign([node.target], element), node)
-        made.append([assignment, *_with_own_returns(frame, node.body)])
-    return made
-
-
-def _with_own_returns(frame: Frame, body: list[ast.stmt]) -> list[ast.stmt]:
-    """The body of one of several iterations, whose ``return`` gives something else in each: under a number of its own,
-    which is negative, as those of the source are not."""
-    if frame.exits.returned is None or not any(isinstance(node, ast.Return) for node in nodes_inside(body)):
-        return body
-    own, numbers = copy.deepcopy(body), dict[int, int]()
-    for node in nodes_inside(own):
-        match node:
-            case ast.Return():
-                frame.exits.copies += 1
-                numbers[node.site] = node.site = -frame.exits.copies  # type: ignore[attr-defined]
-            case ast.Assign([ast.Name(name)], ast.Constant(int(site)) as value) if name == frame.exits.returned:
-                value.value = numbers[site]  # it follows the return
-    return own
-
-
-def is_over_values(frame: Frame, node: ast.expr) -> bool:
-    """Return whether what a loop goes over is a tuple or list, or such by ``zip`` and its like; names
-    may be assigned later than this is asked."""
-    match node:
-        case ast.Tuple() | ast.List():
-            return True
-        case ast.Name(name) if name in frame.bindings:
-            return items_of(lookup(frame, node)) is not None
-        case ast.Name(name) if name in frame.assigned:
-            assigned = [each for each in ast.walk(frame.source.tree) if isinstance(each, ast.Assign)]
-            values = [each.value for each in assigned if any(_is_name(target, name) for target in each.targets)]
-            return len(values) == 1 == frame.assigned[name] and isinstance(values[0], ast.Tuple | ast.List)
-        case ast.Name(name):
-            try:
-                return isinstance(frame.source.resolve(name), tuple | list)
-            except KeyError:
-                return False
-        case ast.Call(function, [argument]) if _is_of_numba(outside_object(frame, function), "literal_unroll"):
-            return is_over_values(frame, argument)
-        case ast.Call() if _combines(frame, node):
-            return any(is_over_values(frame, argument) for argument in node.args)
-    return False
-
-
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
-
-
-def _combines(frame: Frame, node: ast.Call) -> bool:
-    """Return whether a call is one of ``enumerate``, ``zip`` or ``reversed``."""
-    function = outside_object(frame, node.func)
-    return any(function is each for each in (builtins.enumerate, builtins.zip, builtins.reversed))
-
-
-def _elements_of_call(frame: Frame, node: ast.Call) -> list[ast.expr] | None:
-    """The elements of ``enumerate``, ``zip`` and ``reversed`` of tuples; None where one goes over something else."""
-    if not _combines(frame, node) or not is_over_values(frame, node):
-        return None
-    function = outside_object(frame, node.func)
-    sources = [_elements(frame, argument) for argument in node.args]
-    if function is builtins.enumerate:
-        start = node.args[1] if len(node.args) == 2 else next((each.value for each in node.keywords), ast.Constant(0))
-        if not sources or sources[0] is None or not isinstance(start, ast.Constant) or not isinstance(start.value, int):
-            return None
-        pairs: list[list[ast.expr]] = [[ast.Constant(start.value + k), each] for k, each in enumerate(sources[0])]
-        return [_placed(ast.Tuple(pair, ast.Load()), node) for pair in pairs]
-    known = [source for source in sources if source is not None]
-    if len(known) < len(sources) or not known:
-        return None
-    if function is builtins.reversed:
-        return known[0][::-1]
-    return [_placed(ast.Tuple(list(each), ast.Load()), node) for each in zip(*known, strict=False)]
-
-
-def _elements(frame: Frame, node: ast.expr) -> list[ast.expr] | None:
-    """The elements of a tuple or list, of one from outside, or of one that has a name, as expressions."""
-    if isinstance(node, ast.Tuple | ast.List):
-        return list(node.elts)
-    if isinstance(node, ast.Call) and _is_of_numba(outside_object(frame, node.func), "literal_unroll") and node.args:
-        return _elements(frame, node.args[0])
-    if isinstance(node, ast.Call):
-        return _elements_of_call(frame, node)
-    if not isinstance(node, ast.Name):
-        return None
-    items = items_of(lookup(frame, node))
-    if items is None:
-        return None
-    return [
-        _placed(ast.Subscript(ast.Name(node.id, ast.Load()), ast.Constant(position), ast.Load()), node)
-        for position in range(len(items))
-    ]
-
-
 def _is_range(frame: Frame, node: ast.expr) -> bool:
     """Return whether an expression is a call of ``range``, or of Numba's ``prange``, which is one for Python."""
     function = outside_object(frame, node.func) if isinstance(node, ast.Call) else None
-    return function is builtins.range or _is_of_numba(function, "prange")
-
-
-def _is_of_numba(function: object, name: str) -> bool:
-    """Return whether a function is Numba's of this name."""
-    module = getattr(function, "__module__", None) or ""
-    return module.partition(".")[0] == "numba" and getattr(function, "__name__", "") == name
+    return function is builtins.range or is_of_numba(function, "prange")
 
 
 def _holds_constants(meaning: Meaning) -> bool:
@@ -321,9 +103,14 @@ def _holds_constants(meaning: Meaning) -> bool:
     )
 
 
-class _Maker:
+class LoopMaker:
     """Makes the assignments before a loop and at the start of an iteration, and collects how many elements there are of
-    each thing."""
+    each thing.
+
+    Attributes:
+        before: the assignments before the loop.
+        lengths: for each thing that is gone over at once, how many elements it has.
+    """
 
     def __init__(self, frame: Frame, node: ast.For):
         self.frame, self.node = frame, node
@@ -331,7 +118,13 @@ class _Maker:
         self.lengths: list[ast.expr] = []
 
     def values(self, target: ast.expr, source: ast.expr, count: str) -> list[ast.stmt]:
-        """Assignments of what ``source`` gives at a position to a target."""
+        """Assignments of what ``source`` gives at a position to a target.
+
+        Args:
+            target: of the loop, or of one of the things that it goes over at once.
+            source: what is gone over.
+            count: the name of the position.
+        """
         function = outside_object(self.frame, source.func) if isinstance(source, ast.Call) else None
         arguments: Sequence[ast.expr] = source.args if isinstance(source, ast.Call) else ()
         if function is builtins.enumerate and 1 <= len(arguments) <= 2:
@@ -476,12 +269,4 @@ class _Maker:
         return self.placed(ast.Call(ast.Name(name, ast.Load()), list(arguments), []))
 
     def placed(self, made: Made) -> Made:
-        return _placed(made, self.node.iter)
-
-
-def _placed(made: Made, place: ast.AST) -> Made:
-    """A new node, and what is new below it, at the place of another one."""
-    for node in ast.walk(made):
-        if not hasattr(node, "lineno"):
-            ast.copy_location(node, place)
-    return made
+        return placed(made, self.node.iter)

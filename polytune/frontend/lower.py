@@ -29,7 +29,6 @@ from polytune.frontend.frame import (
     assigned_names,
 )
 from polytune.frontend.inline import inline_call
-from polytune.frontend.iteration import is_over_values
 from polytune.frontend.jumps import structured
 from polytune.frontend.numpy_loops import without_shapes
 from polytune.frontend.obstacles import in_source_order, note
@@ -43,6 +42,7 @@ from polytune.frontend.scop import Array, ArrayRole
 from polytune.frontend.source import Source
 from polytune.frontend.statements import lower_block
 from polytune.frontend.stored_scalars import store_scalar
+from polytune.frontend.tuple_loops import is_over_values
 from polytune.records import dataclass
 from polytune.signature import ScalarType, Signature
 

@@ -113,6 +113,12 @@ def outside_object(frame: Frame, node: ast.expr) -> Any:
     return None
 
 
+def is_of_numba(function: object, name: str) -> bool:
+    """Return whether a function is Numba's of this name."""
+    module = getattr(function, "__module__", None) or ""
+    return module.partition(".")[0] == "numba" and getattr(function, "__name__", "") == name
+
+
 def _without_numba(value: Any) -> Any:
     """The type of NumPy's that a type of Numba's, as ``numba.float32``, stands for; any other object itself."""
     if type(value).__module__.startswith("numba.core.types"):

@@ -24,16 +24,6 @@ SYMBOLS: dict[type[ast.operator], str] = {
 }
 
 
-COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
-
-
 def operator_symbol(frame: Frame, node: ast.AST, operator: ast.operator) -> str:
     """The symbol of an arithmetic operator.
 

@@ -15,7 +15,7 @@ import islpy as isl
 
 from polytune.frontend.accesses import elements_in_order
 from polytune.frontend.affine import AffineBuilder
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import ARRAY_BUDGET, within_budget
 from polytune.frontend.expression import (
     Assign,
     Cast,
@@ -27,9 +27,6 @@ from polytune.frontend.expression import (
     walk,
 )
 from polytune.frontend.scop import Access, Array, ArrayRole, IndexCheck, Report, Statement
-
-OPERATIONS = 100_000
-"""isl's budget for one index array, in its own basic operations."""
 
 
 def check_before(
@@ -102,7 +99,7 @@ def _checks_of(
                 return None
             if not all(map(affine.is_function, index.subscripts)):
                 return None  # The access is to all that might be read.
-            box = within_budget(context.get_ctx(), OPERATIONS, partial(_box, read, context))
+            box = within_budget(context.get_ctx(), ARRAY_BUDGET, partial(_box, read, context))
             if box is None:
                 return None
             extent = extents[element.array, dimension]

@@ -12,7 +12,7 @@ from functools import partial
 import islpy as isl
 
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import ARRAY_BUDGET, within_budget
 from polytune.frontend.expression import Element, Logical, Select, children
 from polytune.frontend.promotion import is_inexact
 from polytune.frontend.results import (
@@ -26,9 +26,6 @@ from polytune.frontend.results import (
 )
 from polytune.frontend.scop import Access, ArrayRole, Scop, Statement
 from polytune.records import dataclass
-
-OPERATIONS = 100_000
-"""isl's budget for one variable, in its own basic operations."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ def unassigned_reads(scop: Scop) -> tuple[UnassignedRead, ...]:
     found: list[UnassignedRead] = []
     for array in scop.arrays:
         if array.role is ArrayRole.SCALAR and array.initial is None:
-            reads = within_budget(scop.context.get_ctx(), OPERATIONS, partial(_unassigned, scop, array.name))
+            reads = within_budget(scop.context.get_ctx(), ARRAY_BUDGET, partial(_unassigned, scop, array.name))
             found += reads or ()
     found.sort(key=lambda read: (read.location.line, read.location.column))
     always = [_refused(read) for read in found if scop.context.is_subset(read.violated)]

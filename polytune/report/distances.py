@@ -6,7 +6,7 @@ from functools import partial
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import ARRAY_BUDGET, within_budget
 from polytune.frontend.generated_names import plain
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.records import dataclass
@@ -14,9 +14,6 @@ from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.unions import maps_of
 
 __all__ = ["DependenceInWords", "dependences_in_words"]
-
-OPERATIONS = 200_000
-"""isl's budget for the distances of one dependence."""
 
 _READS = "reads what line {} computed"
 _OVERWRITES = "overwrites what line {} used"
@@ -72,7 +69,7 @@ def _apart(relation: isl.Map, dependences: Dependences) -> tuple[list[isl.Map], 
         updates, others = whole.intersect(dependences.reductions), whole.subtract(dependences.reductions)
         return _not_empty(updates), _not_empty(others)
 
-    return within_budget(relation.get_ctx(), OPERATIONS, parts) or ([], [relation])
+    return within_budget(relation.get_ctx(), 2 * ARRAY_BUDGET, parts) or ([], [relation])
 
 
 def _not_empty(relations: isl.UnionMap) -> list[isl.Map]:
@@ -87,7 +84,7 @@ def _in_words(relation: isl.Map, scop: Scop, array: str, verb: str, binds: str) 
     if not names:
         distance = "once"
     else:
-        ranges = within_budget(relation.get_ctx(), OPERATIONS, partial(_ranges, relation, len(names)))
+        ranges = within_budget(relation.get_ctx(), 2 * ARRAY_BUDGET, partial(_ranges, relation, len(names)))
         distance = "not known" if ranges is None else _distance(names, ranges)
     sentence = f"line {sink.location.line} {verb.format(source.location.line)}"
     return DependenceInWords(plain(array), sentence, distance, binds)

@@ -9,7 +9,7 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, independent_inside, is_contained
@@ -37,10 +37,6 @@ from polytune.schedule.unions import sets_of, union_of
 LEAST_WITH_PLANES = 4
 """Tiled members with which two loops of each statement's own are a plane of a tile and not all of a step in time."""
 
-OPERATIONS = 4_000_000
-"""isl's budget for one plan, in its own basic operations (about a second); three times that where a kernel has been
-cut into many statements."""
-
 
 def plan_serial(candidate: Candidate) -> Plan:
     """The whole schedule as one piece of serial work.
@@ -51,7 +47,7 @@ def plan_serial(candidate: Candidate) -> Plan:
     planner = _Planner(candidate, candidate.order.options)
     root = candidate.schedule.get_root().child(0)
     dependences = candidate.dependences
-    contained = within_budget(root.get_ctx(), OPERATIONS, lambda: _contained_arrays(root, dependences))
+    contained = within_budget(root.get_ctx(), PHASE_BUDGET, lambda: _contained_arrays(root, dependences))
     return planner.finish(Recipe(candidate.order), planner.mark_serial(root, contained or frozenset()))
 
 
@@ -73,7 +69,8 @@ def plan_parallel(
     """
     planner = _Planner(candidate, options_of(candidate, transforms), relaxed)
     root = candidate.schedule.get_root().child(0)
-    operations = 3 * OPERATIONS if candidate.serial else OPERATIONS
+    # Where a kernel has been cut into many statements, there is more to look at.
+    operations = 3 * PHASE_BUDGET if candidate.serial else PHASE_BUDGET
     marked = within_budget(root.get_ctx(), operations, lambda: planner.visit(root))
     if marked is None:
         return None

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences
@@ -15,10 +15,6 @@ from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.clusters import clustered
 from polytune.schedule.unions import domain_of, maps_of, union_of
 from polytune.schedule.unskewing import unskewed
-
-OPERATIONS = 4_000_000
-"""isl's budget for one schedule, in its own basic operations: a few seconds, and three times what any kernel of
-PolyBench takes."""
 
 MOST_CONSTRAINTS = 3_000
 """The largest scheduling problem that isl is given, by the constraints of all dependences; twice the largest of
@@ -199,7 +195,7 @@ def _within_budget(scop: Scop, strategy: Strategy, schedule: Callable[[], isl.Sc
     """A schedule that is computed with the settings of a strategy; None where that exceeds the budget."""
     context = scop.context.get_ctx()
     with _settings(context, strategy):
-        return within_budget(context, OPERATIONS, schedule)
+        return within_budget(context, PHASE_BUDGET, schedule)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from polytune.records import dataclass
+from polytune.relations import RELATIONS
 
 __all__ = ["C_TYPES", "CValue", "NotInCError", "PlainArray", "Scalar", "Translator", "c_string"]
 
@@ -38,14 +39,6 @@ _EXACT_OPERATIONS: Mapping[type[ast.operator], str] = {
     ast.Mod: "pt_remainder",
 }
 _OPERATORS: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
-_RELATIONS: Mapping[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
 
 
 class NotInCError(Exception):
@@ -237,7 +230,7 @@ class Translator:
         raise NotInCError(ast.unparse(node))
 
     def _compared(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> str:
-        if type(operator) not in _RELATIONS:
+        if type(operator) not in RELATIONS:
             raise NotInCError(f"{ast.unparse(left)} compared with {ast.unparse(right)}")
         shapes = [self._shape(left), self._shape(right)]
         if all(shape is not None for shape in shapes) and isinstance(operator, ast.Eq | ast.NotEq):
@@ -250,7 +243,7 @@ class Translator:
         values = self.value(left), self.value(right)
         if any(value.kind.startswith("complex") for value in values):
             raise NotInCError(f"{ast.unparse(left)} compared with {ast.unparse(right)}")
-        return f"({values[0].text} {_RELATIONS[type(operator)]} {values[1].text})"
+        return f"({values[0].text} {RELATIONS[type(operator)]} {values[1].text})"
 
     def _shape(self, node: ast.expr) -> list[str] | None:
         """The extents of what stands for a shape: ``A.shape``, or a tuple of integers."""

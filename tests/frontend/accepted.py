@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.frontend import (  # noqa: F401  (they register what they have)
+    accepted_bounds,
     accepted_by_numpy,
     accepted_counts,
     accepted_forms,
@@ -17,6 +18,7 @@ from tests.frontend import (  # noqa: F401  (they register what they have)
     accepted_jumps,
     accepted_subscripts,
     accepted_truth_values,
+    accepted_tuples,
 )
 from tests.frontend.acceptance import ACCEPTED, accepted
 from tests.frontend.values import matrix, vector

@@ -13,7 +13,10 @@ from tests.report.browser import Browser, program
 from tests.report.subjects import told
 
 PATH = program()
-pytestmark = pytest.mark.skipif(PATH is None, reason="needs Chromium: apt-get install chromium-headless-shell")
+pytestmark = [
+    pytest.mark.skipif(PATH is None, reason="needs Chromium: apt-get install chromium-headless-shell"),
+    pytest.mark.slow,  # each starts a browser
+]
 
 
 @pytest.fixture
@@ -23,7 +26,6 @@ def browser():
         yield running
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gemm", "jacobi-2d", "nussinov"])
 def test_page_is_readable_at_every_width_in_light_and_in_dark(browser, tmp_path, monkeypatch, name):
     # Other tests measure these kernels, and not with times that are made up.

@@ -26,13 +26,15 @@ from tests.schedule.kernels import SMALL, Case, polybench_case
 
 ORDERS = (scheduler, grouped, scheduled, summed)
 PHASES = (array_dependences, dependences, *ORDERS, legality, planning, loop_report, versions, pipeline)
+BUDGETS = {"PHASE_BUDGET", "FLOW_BUDGET"}
 KERNELS = ("reductions", "guarded", "may_write", "stencil", "gemm", "symm", "trisolv", "jacobi-1d")
 
 
 def check(case: Case, operations: int) -> None:
     """Compile with the same budget for each phase; all versions compute what plain Python computes."""
     for phase in PHASES:
-        phase.OPERATIONS = operations
+        for name in BUDGETS & vars(phase).keys():
+            setattr(phase, name, operations)
     stages: Stages = case.stages
     assert "source" in [program.name for program in stages.programs]
     assert compile(stages.source, "<generated>", "exec")
@@ -61,7 +63,7 @@ def test_reason_for_no_device_is_the_budget(monkeypatch: pytest.MonkeyPatch) -> 
     assert made.device_plan is not None
     monkeypatch.setattr(pipeline, "make_partitioned", lambda plan, candidate, scop, target: None)
     assert made.show("cuda").endswith("runs on the CPU only: isl could not generate code for devices within its budget")
-    monkeypatch.setattr(planning, "OPERATIONS", 500)
+    monkeypatch.setattr(planning, "PHASE_BUDGET", 500)
     planned = Stages(small.stages.function, small.stages.signature)
     assert planned.device_plan is None
     assert "; isl gave up on other schedules within its budget: " in planned.show("transfers")
@@ -73,7 +75,7 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert whole.given_up == ()
     for phase in (planning, versions):
         with monkeypatch.context() as patch:
-            patch.setattr(phase, "OPERATIONS", 500)
+            patch.setattr(phase, "PHASE_BUDGET", 500)
             stages = Stages(small.stages.function, small.stages.signature)
             assert [program.name for program in stages.programs] == ["source"]
             assert any(line.startswith("tiled: isl could not") for line in stages.given_up)

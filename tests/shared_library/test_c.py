@@ -14,6 +14,9 @@ import pytest
 from polytune.errors import ArgumentError
 from polytune.runtime.arguments import check_overlap
 
+# The first of them builds the library.
+pytestmark = pytest.mark.slow
+
 PROGRAM = r"""
 #include "some_kernels.h"
 #include <math.h>

@@ -19,6 +19,9 @@ from polytune.shared_library.build import build_library
 from polytune.shared_library.levels import level_names
 from tests.shared_library.conftest import KERNELS, imported
 
+# The first of them builds the library.
+pytestmark = pytest.mark.slow
+
 
 def smoothed(x: np.ndarray, y: np.ndarray, rate: float) -> np.ndarray:
     want = y.copy()

@@ -21,7 +21,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     subtract,
 )
 from polytune.frontend.array_expressions.values import Shape
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.expression import (
     Binary,
     Checked,
@@ -39,9 +39,6 @@ from polytune.frontend.frame import Frame, KernelWalk
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.program import Perform
 from polytune.frontend.scop import SizeCondition
-
-OPERATIONS = 20_000
-"""isl's budget for one question, in its own basic operations."""
 
 
 def _place(frame: Frame) -> tuple[Any, ...]:
@@ -88,7 +85,9 @@ def always(frame: Frame, condition: Expression) -> bool:
     if found is None:
         context = kernel.affine.context
         try:
-            proof = within_budget(context, OPERATIONS, lambda: violations(frame, condition).is_empty(), needed=True)
+            proof = within_budget(
+                context, QUESTION_BUDGET, lambda: violations(frame, condition).is_empty(), needed=True
+            )
             found = bool(proof)
         except NotAffineError:  # it depends on data
             found = False

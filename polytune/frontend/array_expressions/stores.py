@@ -13,7 +13,7 @@ from polytune.frontend.affine import NotAffineError
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, negated
 from polytune.frontend.array_expressions.shapes import agree, is_one, stretched, without_ones
-from polytune.frontend.array_expressions.sizes import OPERATIONS, known
+from polytune.frontend.array_expressions.sizes import known
 from polytune.frontend.array_expressions.temporaries import (
     allocate,
     assigned,
@@ -26,7 +26,7 @@ from polytune.frontend.array_expressions.temporaries import (
 )
 from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Operand, Shape, Subscripts, Sum
 from polytune.frontend.array_expressions.views import element_of, moved
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.expression import Assign, Compare, Element, Expression, Iterator, map_children, walk
 from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
@@ -117,7 +117,7 @@ def _keeps(frame: Frame, target: ArrayValue, other: ArrayValue) -> bool:
 def _is_proven(frame: Frame, question: Callable[[], bool]) -> bool:
     """Return whether isl answers a question with yes; of what depends on data nothing is proven."""
     try:
-        return bool(within_budget(frame.kernel.affine.context, OPERATIONS, question, needed=True))
+        return bool(within_budget(frame.kernel.affine.context, QUESTION_BUDGET, question, needed=True))
     except NotAffineError:
         return False
 

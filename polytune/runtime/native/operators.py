@@ -9,6 +9,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
+from polytune.relations import RELATIONS
 from polytune.runtime.native import complex_numbers
 from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, common_kind
 from polytune.runtime.native.operations import integer_division, power
@@ -16,14 +17,6 @@ from polytune.runtime.vector_types import Mask, Vector
 
 __all__ = ["OF_BITS", "OF_INTEGERS", "binary", "comparison", "constant", "unary"]
 
-_RELATIONS: Mapping[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
 _OF_FLOATS: Mapping[type[ast.operator], str] = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 OF_INTEGERS: Mapping[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 _SHIFTS = (ast.LShift, ast.RShift)
@@ -153,9 +146,9 @@ def comparison(builder: ir.IRBuilder, operator: ast.cmpop, left: NativeValue, ri
     Raises:
         NotNativeError: it is not translated here.
     """
-    if type(operator) not in _RELATIONS:
+    if type(operator) not in RELATIONS:
         raise NotNativeError(f"{type(operator).__name__} of {left.kind} and {right.kind}")
-    relation = _RELATIONS[type(operator)]
+    relation = RELATIONS[type(operator)]
     if isinstance(left.kind, Vector):
         if left.kind != right.kind:
             raise NotNativeError(f"{left.kind} compared with {right.kind}")

@@ -22,16 +22,16 @@ from functools import partial, reduce
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PROOF_BUDGET, within_budget
 from polytune.frontend.scop import Access, AccessKind, Scop
 from polytune.records import dataclass
 from polytune.schedule.unions import coalesced, domain_of, joined, maps_of, union_of
 
-OPERATIONS = 2_000_000
+FLOW_BUDGET = 2 * PROOF_BUDGET
 """isl's budget for one array in each of the first two ways, in its own basic operations (half a second)."""
 
 OPERATIONS_OF_AN_ACCESS = 20_000
-"""Return how many more each reference to the array adds for the dataflow analysis, which looks for the sources of each
+"""How many more each reference to the array adds for the dataflow analysis, which looks for the sources of each
 reference among all others: in long programs the other ways take longer, and leave nothing parallel."""
 
 OPERATIONS_WITH_DIVISIONS = 200_000
@@ -91,11 +91,11 @@ def array_dependences(
     owner = _owners(scop, of_elements)
     for way in (_without_conflicts, _value_based, _memory_based) if exact else (_memory_based,):
         work = partial(way, accesses, scop, owner, relax_reductions)
-        operations = OPERATIONS
+        operations = FLOW_BUDGET
         if way is _value_based:
             few = any(_has_divisions(access.relation) for access in accesses)
             more = OPERATIONS_OF_AN_ACCESS * len(accesses)
-            operations = min(OPERATIONS, OPERATIONS_WITH_DIVISIONS) if few else OPERATIONS + more
+            operations = min(FLOW_BUDGET, OPERATIONS_WITH_DIVISIONS) if few else FLOW_BUDGET + more
         found = within_budget(scop.context.get_ctx(), operations, work)
         if found is not None:
             return found
@@ -134,7 +134,7 @@ def live_range_order(
                 order.append(earlier.intersect(isl.UnionMap.from_map(same_element)))
         return coalesced(joined(order, scop).intersect_params(scop.context))
 
-    return within_budget(scop.context.get_ctx(), OPERATIONS, work)
+    return within_budget(scop.context.get_ctx(), FLOW_BUDGET, work)
 
 
 def _owners(scop: Scop, of_elements: bool) -> dict[str, str]:

@@ -14,7 +14,7 @@ from polytune.frontend.expression import Element, walk
 from polytune.frontend.scop import Access, ArrayRole, Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.array_dependences import (
-    OPERATIONS,
+    FLOW_BUDGET,
     ArrayDependences,
     Precision,
     array_dependences,
@@ -213,7 +213,7 @@ def _accesses_of(array: str, scop: Scop) -> list[Access]:
 def _simplified(relations: Iterable[isl.UnionMap], scop: Scop) -> isl.UnionMap:
     """The union of relations, simplified if isl can do so within its budget."""
     union = joined(relations, scop)
-    simple = within_budget(scop.context.get_ctx(), OPERATIONS, partial(coalesced, union))
+    simple = within_budget(scop.context.get_ctx(), FLOW_BUDGET, partial(coalesced, union))
     return union if simple is None else simple
 
 

@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PROOF_BUDGET, within_budget
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.regions import MARK, Plan
 from polytune.schedule.unions import domain_of, maps_of, sets_of
-
-OPERATIONS = 1_000_000
-"""isl's budget for the proof of one tree, in its own basic operations (a quarter of a second)."""
 
 _PASSED_ON = (
     isl.schedule_node_type.domain,
@@ -42,7 +39,7 @@ def executes_each_once(schedule: isl.Schedule) -> bool:
     and not accepted.
     """
     context = schedule.get_ctx()
-    return within_budget(context, OPERATIONS, lambda: _is_partition(schedule.get_root()), needed=True) is True
+    return within_budget(context, PROOF_BUDGET, lambda: _is_partition(schedule.get_root()), needed=True) is True
 
 
 def _is_partition(node: isl.ScheduleNode) -> bool:
@@ -92,7 +89,7 @@ def is_of_source(candidate: Candidate) -> bool:
             and origin.is_injective()
         )
 
-    return within_budget(own.context.get_ctx(), OPERATIONS, work, needed=True) is True
+    return within_budget(own.context.get_ctx(), PROOF_BUDGET, work, needed=True) is True
 
 
 def has_all_in_regions(plan: Plan) -> bool:
@@ -116,7 +113,7 @@ def has_all_in_regions(plan: Plan) -> bool:
             for region in plan.regions
         )
 
-    return within_budget(context, OPERATIONS, work, needed=True) is True
+    return within_budget(context, PROOF_BUDGET, work, needed=True) is True
 
 
 def _find_marks(node: isl.ScheduleNode, found: dict[str, isl.UnionSet]) -> bool:

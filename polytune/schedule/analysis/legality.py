@@ -5,13 +5,10 @@ from __future__ import annotations
 import islpy as isl
 
 from polytune.errors import LegalityError
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.unions import maps_of, sets_of, union_of
-
-OPERATIONS = 4_000_000
-"""isl's budget for the check of one schedule, in its own basic operations (a second or two)."""
 
 
 def check_legality(candidate: Candidate) -> bool:
@@ -49,7 +46,7 @@ def _checked(schedule: isl.Schedule, dependences: Dependences, copied: frozenset
     if key in dependences.kept_by:
         return ""
     context = schedule.get_ctx()
-    found = within_budget(context, OPERATIONS, lambda: violation(schedule, dependences, copied=copied) or "")
+    found = within_budget(context, PHASE_BUDGET, lambda: violation(schedule, dependences, copied=copied) or "")
     if found == "":
         dependences.kept_by.add(key)
     return found

@@ -7,12 +7,11 @@ from functools import partial
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import ReportedLoop, Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.bands import BandObstacle, analyse_band
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.planning import OPERATIONS
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ def report_loops(dependences: Dependences) -> tuple[LoopReport, ...]:
     scop = dependences.scop
     reports = []
     for loop, node in zip(scop.loops, _bands(scop.schedule.get_root()), strict=True):
-        analysis = within_budget(node.get_ctx(), OPERATIONS, partial(analyse_band, node, dependences))
+        analysis = within_budget(node.get_ctx(), PHASE_BUDGET, partial(analyse_band, node, dependences))
         if analysis is None:
             reports.append(LoopReport(loop, None, (), ()))
             continue

@@ -14,11 +14,8 @@ from functools import partial
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import ARRAY_BUDGET, within_budget
 from polytune.schedule.counting.quasi_polynomial import PiecewiseQuasiPolynomial
-
-OPERATIONS = 100_000
-"""isl operations that preparing a count and adding up may take each, a few tens of milliseconds."""
 
 _BASIC_SETS, _VARIABLES, _SKEW = 32, 10, 128
 """The most basic sets, variables and skew of a set that is counted: about a second at worst, mostly a millisecond."""
@@ -27,7 +24,7 @@ Count = PiecewiseQuasiPolynomial | None
 """A number of elements; None where it is infinite, or not known because it would take too long to find."""
 
 
-def cardinality(sets: Iterable[isl.Set], context: isl.Set, operations: int = OPERATIONS) -> Count:
+def cardinality(sets: Iterable[isl.Set], context: isl.Set, operations: int = ARRAY_BUDGET) -> Count:
     """The sum of the sets' numbers of elements, as a function of the context's parameters where the context holds; None
     where it is too hard to find.
 

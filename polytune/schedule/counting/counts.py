@@ -19,9 +19,10 @@ from functools import reduce
 
 import islpy as isl
 
+from polytune.frontend.budget import ARRAY_BUDGET
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.records import dataclass
-from polytune.schedule.counting.cardinality import OPERATIONS, Count, cardinality
+from polytune.schedule.counting.cardinality import Count, cardinality
 from polytune.schedule.counting.quasi_polynomial import PiecewiseQuasiPolynomial
 from polytune.schedule.unions import maps_of, sets_of
 
@@ -100,7 +101,7 @@ class Counts:
         return "\n".join(lines)
 
 
-def count(scop: Scop, operations: int = OPERATIONS) -> Counts:
+def count(scop: Scop, operations: int = ARRAY_BUDGET) -> Counts:
     """The counts of a whole SCoP; an outer iteration is one iteration of an outermost loop of the source.
 
     Scalar variables are left out of memory and reuse: they live in registers.
@@ -122,7 +123,7 @@ def count_part(
     accesses: Sequence[isl.Map],
     outer: isl.UnionMap,
     context: isl.Set,
-    operations: int = OPERATIONS,
+    operations: int = ARRAY_BUDGET,
 ) -> Counts:
     """The counts of a part of a SCoP: its instances, their accesses, and the outer iteration of each instance.
 
@@ -147,7 +148,7 @@ def count_part(
     )
 
 
-def compute_volume(domains: isl.UnionSet, context: isl.Set, operations: int = OPERATIONS) -> Count:
+def compute_volume(domains: isl.UnionSet, context: isl.Set, operations: int = ARRAY_BUDGET) -> Count:
     """The number of statement instances; None where it is too hard to find.
 
     Args:
@@ -158,7 +159,7 @@ def compute_volume(domains: isl.UnionSet, context: isl.Set, operations: int = OP
     return cardinality(sets_of(domains), context, operations)
 
 
-def memory_footprint(accesses: Sequence[isl.Map], context: isl.Set, operations: int = OPERATIONS) -> Count:
+def memory_footprint(accesses: Sequence[isl.Map], context: isl.Set, operations: int = ARRAY_BUDGET) -> Count:
     """The sum over accesses of the number of elements that each touches; None where it is too hard to find.
 
     Args:
@@ -169,7 +170,7 @@ def memory_footprint(accesses: Sequence[isl.Map], context: isl.Set, operations: 
     return cardinality([access.range() for access in accesses], context, operations)
 
 
-def array_footprint(accesses: Sequence[isl.Map], context: isl.Set, operations: int = OPERATIONS) -> Count:
+def array_footprint(accesses: Sequence[isl.Map], context: isl.Set, operations: int = ARRAY_BUDGET) -> Count:
     """The number of elements of one array that accesses touch together; None where it is too hard to find.
 
     Args:
@@ -181,7 +182,7 @@ def array_footprint(accesses: Sequence[isl.Map], context: isl.Set, operations: i
 
 
 def reuse(
-    accesses: Sequence[isl.Map], outer: isl.UnionMap, context: isl.Set, operations: int = OPERATIONS
+    accesses: Sequence[isl.Map], outer: isl.UnionMap, context: isl.Set, operations: int = ARRAY_BUDGET
 ) -> Reuse | None:
     """The reuse of one array's accesses in outer iterations; None where it is too hard to find.
 

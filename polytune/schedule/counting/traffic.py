@@ -12,7 +12,7 @@ from functools import partial
 import islpy as isl
 import numpy as np
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PROOF_BUDGET, within_budget
 from polytune.frontend.expression import (
     Assign,
     Binary,
@@ -33,9 +33,6 @@ from polytune.schedule.counting.counts import Counts
 from polytune.schedule.unions import union_of
 
 __all__ = ["OPERATION_KINDS", "least_bytes", "operations_by_kind", "operations_of", "passes", "reads_old_values"]
-
-OPERATIONS = 1_000_000
-"""isl's budget for whether an array is read before it is written."""
 
 OPERATION_KINDS = ("additions", "multiplications", "divisions", "minima", "choices", "functions", "others")
 """Sums and differences; products; quotients and remainders; minima and maxima; choices between two values; calls of
@@ -209,4 +206,4 @@ def reads_old_values(scop: Scop, array: str) -> bool:
 
     context = scop.context.get_ctx()
     reads = [access.relation for access in accesses if access.kind is AccessKind.READ]
-    return any(within_budget(context, OPERATIONS, partial(is_live_in, read)) in (True, None) for read in reads)
+    return any(within_budget(context, PROOF_BUDGET, partial(is_live_in, read)) in (True, None) for read in reads)

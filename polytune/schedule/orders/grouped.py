@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.candidate import Attempted, Candidate, Known, Order
 from polytune.schedule.grouping import group_sweeps, number_of_parts
 from polytune.schedule.scheduler import MOST_FUSED, compute_schedule
-
-OPERATIONS = 4_000_000
-"""isl's budget for all groups, in its own basic operations (about a second)."""
 
 
 def grouped_schedule(known: Known) -> isl.Schedule | None:
@@ -30,7 +27,7 @@ def grouped_schedule(known: Known) -> isl.Schedule | None:
 
 
 def _find(known: Known) -> Attempted[Candidate]:
-    made = within_budget(known.scop.context.get_ctx(), OPERATIONS, lambda: (grouped_schedule(known),))
+    made = within_budget(known.scop.context.get_ctx(), PHASE_BUDGET, lambda: (grouped_schedule(known),))
     if made is None:
         return Attempted((), (GROUPED.name,))
     (schedule,) = made

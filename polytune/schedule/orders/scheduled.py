@@ -7,20 +7,17 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import REASSOCIATION, Attempted, Candidate, Known, Need, Order
 from polytune.schedule.scheduler import LEAST_FUSED, MOST_FUSED, Strategy, legal_schedule
 from polytune.schedule.unions import maps_of
 
-OPERATIONS = 4_000_000
-"""isl's budget for the question whether there are reductions, in its own basic operations."""
-
 
 def has_reductions(dependences: Dependences) -> bool:
     """Return whether updates of a reduction depend on one another; so too where isl does not know within its budget."""
     context = dependences.scop.context.get_ctx()
-    return not within_budget(context, OPERATIONS, dependences.reductions.is_empty)
+    return not within_budget(context, PHASE_BUDGET, dependences.reductions.is_empty)
 
 
 def is_strongly_connected(dependences: Dependences) -> bool:

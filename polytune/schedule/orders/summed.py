@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.candidate import REASSOCIATION, Attempted, Candidate, Known, Order, PlanOptions
 from polytune.schedule.grouping import is_parallel, parts_of, swept
 from polytune.schedule.orders.scheduled import REDUCTIONS
 from polytune.schedule.scheduler import LEAST_FUSED, MOST_FUSED, compute_schedule
 from polytune.schedule.tiles.row_sweeps import common_reads, row_schedule
-
-OPERATIONS = 4_000_000
-"""isl's budget for the whole order, in its own basic operations (about a second)."""
 
 
 def summed_schedule(known: Known) -> isl.Schedule | None:
@@ -46,7 +43,7 @@ def summed_schedule(known: Known) -> isl.Schedule | None:
 
 
 def _find(known: Known) -> Attempted[Candidate]:
-    made = within_budget(known.scop.context.get_ctx(), OPERATIONS, lambda: (summed_schedule(known),))
+    made = within_budget(known.scop.context.get_ctx(), PHASE_BUDGET, lambda: (summed_schedule(known),))
     if made is None:
         return Attempted((), (SUMMED.name,))
     (schedule,) = made

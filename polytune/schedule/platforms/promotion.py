@@ -13,7 +13,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PROOF_BUDGET, within_budget
 from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop
 from polytune.records import dataclass
 from polytune.schedule.platforms.mapping import Mapping
@@ -21,9 +21,6 @@ from polytune.schedule.regions import MARK
 from polytune.schedule.tiles.interchange import advance, jumps, select_members
 from polytune.schedule.tree import below_mark
 from polytune.schedule.unions import coalesced, parameter
-
-OPERATIONS = 1_000_000
-"""isl's budget for the greatest extent of one tile, in its own basic operations (a quarter of a second)."""
 
 
 @dataclass(frozen=True)
@@ -212,4 +209,4 @@ def _greatest_extent(
     if lengths.is_empty() or not lengths.dim_has_upper_bound(isl.dim_type.set, 0):
         return None
     # Constraints with integer divisions may bound the length of none of the tiles: isl finds out only here.
-    return within_budget(context.get_ctx(), OPERATIONS, lambda: coalesced(lengths).dim_max(0))
+    return within_budget(context.get_ctx(), PROOF_BUDGET, lambda: coalesced(lengths).dim_max(0))

@@ -28,7 +28,7 @@ from typing import Any
 import islpy as isl
 import numpy as np
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.expression import Assign, Binary, Constant, Element, Expression, Iterator, map_children, walk
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
 from polytune.records import dataclass
@@ -39,9 +39,6 @@ from polytune.schedule.candidate import REASSOCIATION, Attempted, Candidate, Kno
 from polytune.schedule.orders.scheduled import REDUCTIONS
 from polytune.schedule.tree import has_band, statements_of
 from polytune.schedule.unions import domain_of, joined
-
-OPERATIONS = 4_000_000
-"""isl's budget for the partial sums of one kernel, in its own basic operations (about a second)."""
 
 COUNTS: Mapping[int, tuple[int, ...]] = {1: (32768,), 2: (128, 256), 3: (8, 16, 256)}
 """How many partial sums there are along each of the loops that are factored, by the number of these: enough for the
@@ -58,7 +55,7 @@ def factor_sums(candidate: Candidate) -> Attempted[Candidate]:
     kernel has.
     """
     context = candidate.dependences.scop.context.get_ctx()
-    made = within_budget(context, OPERATIONS, lambda: (_factored(candidate),))
+    made = within_budget(context, PHASE_BUDGET, lambda: (_factored(candidate),))
     if made is None:
         return Attempted((), (FACTORED.name,))
     (found,) = made
@@ -66,7 +63,7 @@ def factor_sums(candidate: Candidate) -> Attempted[Candidate]:
         return Attempted((), ())
     schedule, scop, origin = found
     # The terms of a partial sum may come in any order, too, so that all of its loops are one permutable band.
-    dependences = within_budget(context, OPERATIONS, lambda: compute_dependences(scop, relax_reductions=True))
+    dependences = within_budget(context, PHASE_BUDGET, lambda: compute_dependences(scop, relax_reductions=True))
     if dependences is None or not is_proven_legal(schedule, dependences):
         return Attempted((), (FACTORED.name,))
     return Attempted((Candidate(FACTORED, schedule, dependences, origin=origin),), ())

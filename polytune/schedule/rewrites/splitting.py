@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.analysis.bands import analyse_band, open_dependences
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import Attempted, Candidate, Order, PlanOptions
 from polytune.schedule.unions import coalesced, maps_of
-
-OPERATIONS = 4_000_000
-"""isl's budget for all loops of one kernel, in its own basic operations (about a second)."""
 
 MOST_CUTS = 2
 """How many times a loop, and then each piece of it, is cut: seven pieces at most."""
@@ -34,7 +31,7 @@ def split_source(source: Candidate) -> Attempted[Candidate]:
     def work() -> isl.Schedule:
         return _split_below(root, dependences).get_schedule()
 
-    found = within_budget(root.get_ctx(), OPERATIONS, work)
+    found = within_budget(root.get_ctx(), PHASE_BUDGET, work)
     if found is None:
         return Attempted((), (SPLIT.name,))
     return Attempted(() if found.plain_is_equal(source.schedule) else (Candidate(SPLIT, found, dependences),), ())

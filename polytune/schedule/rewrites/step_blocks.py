@@ -11,16 +11,13 @@ from functools import partial
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.analysis.dependences import compute_dependences
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.candidate import Attempted, Candidate, Known, Order, PlanOptions
 from polytune.schedule.rewrites.saved_values import SavedKernel, save_values
 from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.unions import domain_of
-
-OPERATIONS = 8_000_000
-"""isl's budget for the statements of a blocked kernel, in its own basic operations (a second or two)."""
 
 STEPS = 32
 """How many steps a block has: what they save of the rows and columns of a large matrix stays in the second cache."""
@@ -32,16 +29,16 @@ def block_steps(source: Candidate, steps: int = STEPS) -> Attempted[Candidate]:
     None where it is no nest of which values can be saved, or where that order is not proven legal.
     """
     context = source.dependences.scop.context.get_ctx()
-    saved = within_budget(context, OPERATIONS, lambda: (save_values(source, steps),))
+    saved = within_budget(context, 2 * PHASE_BUDGET, lambda: (save_values(source, steps),))
     if saved is None:
         return Attempted((), (BLOCKED.name,))
     (kernel,) = saved
     if kernel is None:
         return Attempted((), ())
-    schedule = within_budget(context, OPERATIONS, partial(_in_blocks, kernel))
+    schedule = within_budget(context, 2 * PHASE_BUDGET, partial(_in_blocks, kernel))
     if schedule is None:
         return Attempted((), (BLOCKED.name,))
-    dependences = within_budget(context, OPERATIONS, lambda: compute_dependences(kernel.scop, exact=False))
+    dependences = within_budget(context, 2 * PHASE_BUDGET, lambda: compute_dependences(kernel.scop, exact=False))
     if dependences is None:
         return Attempted((), (BLOCKED.name,))
     if not is_proven_legal(schedule, dependences):

@@ -25,7 +25,7 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.expression import Assign, Element, map_children
 from polytune.frontend.expression import Iterator as Variable
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
@@ -39,15 +39,12 @@ from polytune.schedule.tiles.interchange import advance, contiguous_axis, jumps,
 from polytune.schedule.tree import has_band
 from polytune.schedule.unions import joined
 
-OPERATIONS = 4_000_000
-"""isl's budget for the copies of one kernel, in its own basic operations (about a second)."""
-
 
 def transpose_arrays(candidate: Candidate) -> Attempted[Candidate]:
     """The candidate with the arrays that it walks against their layout in transposed copies; none where there are no
     such ones."""
     context = candidate.dependences.scop.context.get_ctx()
-    made = within_budget(context, OPERATIONS, lambda: (_transposed(candidate),))
+    made = within_budget(context, PHASE_BUDGET, lambda: (_transposed(candidate),))
     if made is None:
         return Attempted((), (TRANSPOSED.name,))
     (found,) = made
@@ -55,7 +52,7 @@ def transpose_arrays(candidate: Candidate) -> Attempted[Candidate]:
         return Attempted((), ())
     schedule, scop, origin = found
     # The elements that are copied may be many polyhedra, with which even the order of the copies takes isl too long.
-    dependences = within_budget(context, OPERATIONS, lambda: compute_dependences(scop, candidate.dependences.relaxed))
+    dependences = within_budget(context, PHASE_BUDGET, lambda: compute_dependences(scop, candidate.dependences.relaxed))
     if dependences is None or not is_proven_legal(schedule, dependences):
         return Attempted((), (TRANSPOSED.name,))
     return Attempted((Candidate(TRANSPOSED, schedule, dependences, origin=origin),), ())

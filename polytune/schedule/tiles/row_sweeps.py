@@ -19,7 +19,7 @@ from itertools import combinations
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Scop, Statement
 from polytune.records import dataclass
 from polytune.schedule.analysis.bands import (
@@ -38,9 +38,6 @@ from polytune.schedule.tiles.distribution import distributed_over, order_of_stat
 from polytune.schedule.tiles.interchange import point_order, reorder_band
 from polytune.schedule.tree import has_band
 from polytune.schedule.unions import joined, maps_of, union_of
-
-OPERATIONS = 4_000_000
-"""isl's budget for the analysis of one part of a schedule, in its own basic operations (a second or two)."""
 
 Schedule = Callable[[isl.UnionSet], isl.Schedule | None]
 """Schedules some instances; None where that is not possible."""
@@ -212,7 +209,7 @@ def _adds_to_rows(statement: Statement, scop: Scop) -> bool:
 def _is_row_sweep(schedule: isl.Schedule, dependences: Dependences) -> bool:
     """Return whether a schedule is a sweep over rows, or has one inside a loop; not, where isl gives up on it."""
     root = schedule.get_root()
-    found = within_budget(root.get_ctx(), OPERATIONS, lambda: _has_row_sweep(root.child(0), dependences))
+    found = within_budget(root.get_ctx(), PHASE_BUDGET, lambda: _has_row_sweep(root.child(0), dependences))
     return bool(found)
 
 

@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import MeasurementError, SpaceError
-from polytune.records import dataclass
+from polytune.tuner.hierarchy.agenda import Agenda, Proposal
 from polytune.tuner.hierarchy.arms import Order
 from polytune.tuner.hierarchy.feasibility import Feasibility, Reject
 from polytune.tuner.hierarchy.methods import Search
 from polytune.tuner.hierarchy.race import Samples
-from polytune.tuner.hierarchy.remaining import Remaining, dismissed
 from polytune.tuner.hierarchy.standings import Standings
 from polytune.tuner.hierarchy.subspace import SIMPLEX, restored_point
-from polytune.tuner.hierarchy.walk import Path, Walk
+from polytune.tuner.hierarchy.walk import Walk
 from polytune.tuner.historical.transfer import PrunedSpace
 from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.searcher import generator_to_json, is_measurement
@@ -34,17 +33,6 @@ from polytune.tuner.spaces.space import Space
 __all__ = ["HierarchicalTuner", "Order", "Reject"]
 
 _FREE_PROPOSALS = 256  # answered from what is known within one `ask`, so that asking stays quick
-
-
-@dataclass(frozen=True)
-class _Proposal:
-    """The configuration that is being measured, and who asked: the search at the end of a path, or, with no path,
-    nobody."""
-
-    configuration: Configuration
-    path: Path | None = None
-    point: Any = None
-    again: bool = False  # measured although what is known seems enough
 
 
 class HierarchicalTuner:
@@ -112,18 +100,13 @@ class HierarchicalTuner:
         self._rng = rng
         self._feasibility = Feasibility(space, refused or {}, reject)
         self._repeats = repeats
-        self._default = space.default()
         not_walked = self.refused if pruned is None else self._feasibility.refused_with(pruned.left_out)
         fixed = () if pruned is None else pruned.fixed
         self._walk = Walk(space, rng, not_walked, order, starts, searchers, promise, memory, numeric, fixed)
         self._standings = Standings(repeats, space.default(), self._walk.first_arm, may_be_exact=may_be_exact)
-        self._starts = list(dict.fromkeys((*starts, space.default())))
-        self._pending: _Proposal | None = None
-        self._postponed: list[Configuration] = []
-        self._kept = frozenset(() if pruned is None else pruned.candidates)
-        self._waiting: list[Configuration] = []  # starts of this kind, until what was set aside of their arms is ready
-        self._second_looks: list[Configuration] | None = None  # None: not needed yet
-        self._remaining = Remaining(space, rng)
+        kept = () if pruned is None else pruned.candidates
+        self._agenda = Agenda(space, rng, self._walk, self._standings, self._feasibility, starts, kept, repeats)
+        self._pending: Proposal | None = None
 
     # ---- asking
 
@@ -135,7 +118,7 @@ class HierarchicalTuner:
         """
         for _ in range(_FREE_PROPOSALS):
             if self._pending is None and not self.is_racing:
-                self._pending = self._propose()
+                self._pending = self._agenda.next()
             if self._standings.race is not None:
                 return self._standings.race.ask()
             if self._pending is None:
@@ -146,37 +129,6 @@ class HierarchicalTuner:
         if self._standings.best is None:
             raise SpaceError(self._feasibility.why_nothing_is_left())
         return self._standings.best
-
-    def _propose(self) -> _Proposal | None:
-        standings = self._standings
-        doubted = standings.doubted()
-        if doubted is not None:
-            return _Proposal(doubted)
-        while self._starts:
-            start = self._starts.pop(0)
-            if not any(self._walk.is_same_arm(start, configuration) for configuration in self._postponed):
-                return _Proposal(start)
-            if start in self._kept:
-                self._waiting.append(start)
-        path = self._walk.path()
-        if path is not None:
-            standings.reopen()
-            point = path.subspace.ask()
-            return _Proposal(path.subspace.configuration(point), path, point)
-        if self._second_looks is None:
-            self._second_looks = dismissed(
-                standings.samples, standings.best, self._walk.first_arm, self._default, self._repeats
-            )
-        if self._second_looks:
-            return _Proposal(self._second_looks.pop(0), again=True)
-        if self._postponed or standings.confirms():
-            return None
-        configuration = self._unmeasured()
-        return None if configuration is None else _Proposal(configuration)
-
-    def _unmeasured(self) -> Configuration | None:
-        """A random configuration that nothing is known of; the next one in order where draws no longer find any."""
-        return self._remaining.next(lambda c: c not in self.measurements and c not in self._feasibility.infeasible)
 
     def _is_settled(self, configuration: Configuration) -> bool:
         """Return whether enough is known of the configuration: that it is infeasible, that it is slow, or what it
@@ -279,7 +231,7 @@ class HierarchicalTuner:
         for _ in range(min(max(count, 1), self._repeats)):
             self.tell(configuration, seconds)
 
-    def _conclude(self, proposal: _Proposal) -> None:
+    def _conclude(self, proposal: Proposal) -> None:
         """Tell the searchers what is now known of a proposal."""
         self._pending = None
         configuration = proposal.configuration
@@ -299,19 +251,14 @@ class HierarchicalTuner:
             False, with nothing set aside, where something is known of that arm already.
         """
         pending = self._pending
-        if pending is None or self.is_racing or not self._walk.hold(pending.configuration):
+        if pending is None or self.is_racing or not self._agenda.postpone(pending.configuration):
             return False
         self._pending = None
-        self._postponed.append(pending.configuration)
         return True
 
     def resume(self, configuration: Configuration) -> None:
         """Ask next for something that was set aside."""
-        self._postponed.remove(configuration)
-        self._walk.release(configuration)
-        alike = [start for start in self._waiting if self._walk.is_same_arm(start, configuration)]
-        self._waiting = [start for start in self._waiting if start not in alike]
-        self._starts = [configuration, *alike, *self._starts]
+        self._agenda.resume(configuration)
 
     # ---- what is known
 
@@ -326,10 +273,7 @@ class HierarchicalTuner:
         """Return whether every arm worth trying has been tried and every promising one searched to its end."""
         return (
             self._walk.converged
-            and not self._starts
-            and not self._postponed
-            and self._second_looks is not None
-            and not self._second_looks
+            and self._agenda.is_done
             and not self._standings.is_in_doubt
             and not self.is_racing
             and (self._pending is None or (self._pending.path is None and not self._pending.again))
@@ -372,7 +316,7 @@ class HierarchicalTuner:
     @property
     def postponed(self) -> Sequence[Configuration]:
         """Return what has been set aside, the first of each arm."""
-        return self._postponed
+        return self._agenda.postponed
 
     @property
     def measurements(self) -> Mapping[Configuration, Samples]:
@@ -401,11 +345,9 @@ class HierarchicalTuner:
             "space": self.space.fingerprint,
             "searchers": self._walk.methods.state(),
             "walk": self._walk.state(),
-            "starts": [dict(start) for start in (*self._waiting, *self._starts)],
-            "postponed": [dict(configuration) for configuration in self._postponed],
+            **self._agenda.state(),
             "standings": self._standings.state(),
             **self._feasibility.state(),
-            "second_looks": self._second_looks and [dict(configuration) for configuration in self._second_looks],
             "pending": pending
             and [dict(pending.configuration), pending.path and pending.path.is_new, pending.point, pending.again],
             "rng": generator_to_json(self._rng),
@@ -424,11 +366,8 @@ class HierarchicalTuner:
             raise SpaceError("the state is one of other search methods")
         self._feasibility.restore(state)
         self._walk.restore(state["walk"])
-        self._starts = [Configuration(values) for values in state["starts"]]
-        self._postponed = [Configuration(values) for values in state["postponed"]]
+        self._agenda.restore(state)
         self._standings.restore(state["standings"])
-        looks = state["second_looks"]
-        self._second_looks = None if looks is None else [Configuration(values) for values in looks]
         self._pending = None
         if state["pending"] is not None:
             values, is_new, point, again = state["pending"]
@@ -437,9 +376,8 @@ class HierarchicalTuner:
             configuration = Configuration(values)
             path = None if is_new is None else self._walk.path_to(configuration)
             path = path and replace(path, is_new=bool(is_new))
-            self._pending = _Proposal(configuration, path, None if point is None else restored_point(point), again)
+            self._pending = Proposal(configuration, path, None if point is None else restored_point(point), again)
         self._rng.bit_generator.state = state["rng"]
-        self._remaining = Remaining(self.space, self._rng)
         self._see_to_soundness()
 
     def _see_to_soundness(self) -> None:
@@ -448,8 +386,8 @@ class HierarchicalTuner:
         Raises:
             ValueError: it cannot.
         """
-        named = [*self._standings.named(), *self._feasibility.infeasible, *self._starts, *self._postponed]
-        if not all(map(self.space.contains, (*named, *(self._second_looks or ())))):
+        named = (*self._standings.named(), *self._feasibility.infeasible, *self._agenda.named())
+        if not all(map(self.space.contains, named)):
             raise ValueError("the state names configurations that the space does not have")
         self._standings.see_to_soundness()
         if self._pending is not None:

@@ -11,7 +11,7 @@ from polytune.runtime.entries import caller
 from polytune.runtime.native.machine_code import host
 from polytune.runtime.native.translation import address_of
 from polytune.runtime.native.vector_mathematics import library, with_vector_forms
-from tests.runtime.native.test_lowering import function_of
+from tests.runtime.native.bodies import function_of
 
 FAST = {"reassoc", "contract", "nsz"}
 EVERYWHERE = (

@@ -139,7 +139,7 @@ def bordered(A, B):
 
 def test_elements_of_one_statement_each_need_no_dataflow(monkeypatch: pytest.MonkeyPatch) -> None:
     """The domains are unions of pieces: analysing the flow among them took isl all of its budget, ten seconds."""
-    monkeypatch.setattr(array_dependences, "OPERATIONS", 200_000)
+    monkeypatch.setattr(array_dependences, "FLOW_BUDGET", 200_000)
     found = compute_dependences(analyse(bordered, infer_signature(bordered)))
     assert set(found.precision.values()) == {Precision.VALUE_BASED}
     assert all(relation.is_empty() for relation in (*found.flow.values(), *found.order.values()))
@@ -148,7 +148,7 @@ def test_elements_of_one_statement_each_need_no_dataflow(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("operations", [1, 100, 3000])
 def test_budget_of_isl_makes_dependences_coarser(operations: int, monkeypatch: pytest.MonkeyPatch) -> None:
     exact = SMALL["triangular"].stages.dependences
-    monkeypatch.setattr(array_dependences, "OPERATIONS", operations)
+    monkeypatch.setattr(array_dependences, "FLOW_BUDGET", operations)
     monkeypatch.setattr(array_dependences, "OPERATIONS_OF_AN_ACCESS", 0)
     coarse = compute_dependences(exact.scop)
     assert coarse.precision["A"] is not Precision.VALUE_BASED

@@ -84,7 +84,7 @@ def test_filter_alone_is_not_accepted() -> None:
 def test_nothing_is_proven_without_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     right = cut(loop("S[i] -> [(i)]"), "2i < n", "2i >= n")
     assert executes_each_once(right)
-    monkeypatch.setattr(instances, "OPERATIONS", 1)
+    monkeypatch.setattr(instances, "PROOF_BUDGET", 1)
     assert not executes_each_once(right)
 
 

@@ -160,14 +160,14 @@ def test_what_isl_gives_up_on_is_not_legal(monkeypatch: pytest.MonkeyPatch) -> N
     dependences = compute_dependences(SMALL["triangular"].stages.scop)
     source = Candidate(SOURCE, dependences.scop.schedule, dependences)
     with monkeypatch.context() as patch:
-        patch.setattr("polytune.schedule.analysis.legality.OPERATIONS", 100)
+        patch.setattr("polytune.schedule.analysis.legality.PHASE_BUDGET", 100)
         assert not check_legality(source) and not is_proven_legal(source.schedule, dependences)
     assert check_legality(source) and is_proven_legal(source.schedule, dependences)
 
 
 def test_orders_are_given_up_where_isl_cannot_prove_them(monkeypatch: pytest.MonkeyPatch) -> None:
     dependences = compute_dependences(SMALL["triangular"].stages.scop)
-    monkeypatch.setattr("polytune.schedule.analysis.legality.OPERATIONS", 100)
+    monkeypatch.setattr("polytune.schedule.analysis.legality.PHASE_BUDGET", 100)
     found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"] and "tiled" in found.given_up
 
@@ -223,7 +223,7 @@ def test_problem_too_large_for_isl_is_given_up(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_budget_of_isl_leaves_the_source_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polytune.schedule.scheduler.OPERATIONS", 100)
+    monkeypatch.setattr("polytune.schedule.scheduler.PHASE_BUDGET", 100)
     dependences = dependences_of("triangular")
     found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"]

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polytune.schedule.counting.cardinality import OPERATIONS, cardinality
+from polytune.frontend.budget import ARRAY_BUDGET
+from polytune.schedule.counting.cardinality import cardinality
 from polytune.schedule.counting.counts import array_footprint, compute_volume, count_part, memory_footprint, reuse
 from polytune.schedule.counting.quasi_polynomial import PiecewiseQuasiPolynomial
 
@@ -126,7 +127,8 @@ def test_too_expensive_is_unknown_and_leaves_no_limit_behind() -> None:
 
 EXHAUSTED = """
 import islpy as isl
-from polytune.schedule.counting.cardinality import OPERATIONS, cardinality
+from polytune.frontend.budget import ARRAY_BUDGET
+from polytune.schedule.counting.cardinality import cardinality
 
 context = isl.Set("[n, m] -> { : n >= 0 and m >= 0 }")
 sets = [isl.Set(f"[n, m] -> {{ {text} }}") for text in (
@@ -280,7 +282,7 @@ def random_sets(draw: st.DrawFn) -> isl.Set:
 @given(random_sets())
 def test_count_of_a_random_set_equals_enumeration(domain: isl.Set) -> None:
     # Some of these sets take isl longer than the sets of kernels have.
-    counted = cardinality([domain], UNIVERSE, 100 * OPERATIONS)
+    counted = cardinality([domain], UNIVERSE, 100 * ARRAY_BUDGET)
     assert counted is not None
     for values in assignments(("n", "m"), range(-2, 6)):
         assert by_text(counted, values) == len(points(domain, values)), f"{domain} counted as {counted} at {values}"
