@@ -178,19 +178,9 @@ def display(frame: Frame, node: ast.List | ast.Tuple, evaluate: Evaluate, dtype:
 
 
 def _common_type(values: Sequence[ArrayValue | Value]) -> str:
-    """The type of an array of these elements, or of elements of these arrays."""
-    if values and all(value.dtype == "bool" for value in values):
-        return "bool"
-    kinds = [
-        promotion.kind_of(promotion.number(value))
-        if isinstance(value, Value)
-        else promotion.ScalarKind("int64" if value.dtype == "bool" else value.dtype, False)
-        for value in values
-    ]
-    kind = kinds[0] if kinds else promotion.ScalarKind("float64", True)
-    for other in kinds[1:]:
-        kind = promotion.join(kind, other)
-    return kind.dtype
+    """The type of an array of these elements, or of the elements of these arrays."""
+    # Python's numbers do not take the type of others here, as they do in arithmetic.
+    return np.result_type(*(np.dtype(value.dtype) for value in values)).name if values else "float64"
 
 
 def _cells(frame: Frame, node: ast.List | ast.Tuple) -> tuple[tuple[int, ...], list[ast.expr]]:
