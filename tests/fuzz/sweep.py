@@ -19,8 +19,9 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -110,6 +111,9 @@ class Checker:
             else:
                 self.outcomes["ran"] += 1
                 message = self._wrong_values((wanted, result), error, (values, found))
+                if message and self._reads_what_nothing_has_written(make):
+                    self.outcomes["reads what nothing has written"] += 1
+                    return
                 # The type of a result is that of all versions.
                 kind = "" if message or error is not None else _other_kind(result, found)
                 message = message or ("" if kind in kinds else kind)
@@ -123,6 +127,17 @@ class Checker:
                 return self.call.function(*values), None
         except Exception as error:
             return None, error
+
+    def _reads_what_nothing_has_written(self, make: Callable[[], tuple[Any, ...]]) -> bool:
+        """Return whether plain Python gives something else where new memory holds other numbers."""
+        outcomes = []
+        for number in (1, 2):
+            with mock.patch.multiple(
+                np, empty=partial(_filled, np.zeros, number), empty_like=partial(_filled, np.zeros_like, number)
+            ):
+                values = make()
+                outcomes.append((values, self._in_python(values)[0]))
+        return self._difference(*outcomes, exactly=False) != ""
 
     # Runs
 
@@ -234,6 +249,13 @@ def _other_kind(wanted: Any, found: Any) -> str:
     else:
         holds = first == second and not (isinstance(wanted, np.generic) and python)
     return "" if holds else f"a result of type {'Python ' * python}{second} instead of {first}"
+
+
+def _filled(new: Callable[..., np.ndarray], number: int, *arguments: Any, **keywords: Any) -> np.ndarray:
+    """Return a new array full of a number; the call is one of ``np.empty`` or ``np.empty_like``."""
+    made = new(*arguments, **keywords)
+    made[...] = number
+    return made
 
 
 def _coarsest(values: tuple[Any, ...]) -> float:

@@ -71,6 +71,20 @@ def test_results_of_other_types_are_found(monkeypatch: pytest.MonkeyPatch, chang
     assert findings(call, ["usual"]) != []
 
 
+def partly_written(A: np.ndarray) -> Any:
+    B = np.empty_like(A)
+    B[: A.shape[0] // 2] = 1.0
+    return B
+
+
+def test_what_nothing_has_written_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = Call("partly", partly_written, lambda: (np.arange(6.0),))
+    monkeypatch.setattr(Checker, "_interpreted", lambda self, *given: np.array([1.0, 1.0, 9.0, 9.0, 9.0]))
+    checker = Checker(call, strict=True, compiled=False)
+    assert not [found for each in variants_of(call, ["usual"]) for found in checker.findings(*each)]
+    assert checker.outcomes["reads what nothing has written"] == 1
+
+
 def test_results_of_types_that_hold_pythons_numbers_are_right() -> None:
     assert [_other_kind(1.0, found) != "" for found in (np.float32(1), np.float64(1), np.int64(1))] == [0, 0, 1]
     assert [_other_kind(1, found) != "" for found in (np.int64(1), np.float64(1), True)] == [0, 0, 1]
