@@ -136,7 +136,7 @@ def error_bounds(sample: Sample, reference: Reference) -> dict[str, np.ndarray] 
                 array[index] = least + 2.01 * float(number.error) if isinstance(number, Bounded) else 0.0
             if array.max(initial=0.0) > _LOOSEST:
                 return None
-    bounds = given.arrays
+    bounds = {name: array if array.flags.writeable else np.zeros(array.shape) for name, array in given.arrays.items()}
     if isinstance(result, Bounded):
         bounds[RESULT] = np.asarray(least + 2.01 * float(result.error))
         if bounds[RESULT] > _LOOSEST:

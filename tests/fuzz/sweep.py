@@ -231,11 +231,13 @@ class Checker:
 def _other_kind(wanted: Any, found: Any) -> str:
     """Return how a result differs in kind from what plain Python returns; empty where it does not.
 
-    NumPy's scalars stand for Python's numbers, of a type that holds these, and Python's truth values for NumPy's, as
-    docs/language.md says.
+    NumPy's scalars stand for Python's numbers, of a type that holds these, and for arrays without dimensions, and
+    Python's truth values for NumPy's, as docs/language.md says.
     """
     if isinstance(wanted, tuple | list) and type(wanted) is type(found) and len(wanted) == len(found):
         return next(filter(None, map(_other_kind, wanted, found)), "")
+    if isinstance(wanted, np.ndarray) and not wanted.ndim:
+        wanted = wanted[()]
     containers = np.ndarray | tuple | list | None
     if isinstance(wanted, containers) or isinstance(found, containers):
         if type(wanted) is not type(found):

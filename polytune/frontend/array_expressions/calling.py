@@ -182,9 +182,9 @@ def evaluate_statement(frame: Frame, call: ast.Call, function: Any, evaluate: Ev
                 store(frame, call, target, evaluate(frame, value))
                 return True
         case ast.Call(ast.Attribute(_, "copyto"), [first, second], []):
-            target, value = as_array(computed(frame, call, evaluate(frame, first))), evaluate(frame, second)
-            check_written(frame, call, "np.copyto", target, value)
-            store(frame, call, target, value)
+            into, copied = as_array(computed(frame, call, evaluate(frame, first))), evaluate(frame, second)
+            check_written(frame, call, "np.copyto", into, copied)
+            store(frame, call, into, copied)
             return True
         case ast.Call(_, _, keywords) if any(keyword.arg == "out" for keyword in keywords):
             evaluate(frame, call)

@@ -1,5 +1,5 @@
-"""Which types NumPy converts to that of the elements of an array which it writes: not floats to integers, as it does
-where elements are simply assigned."""
+"""Tests of what NumPy converts to the type of elements that it updates, or that a function writes: not floats to
+integers, as where elements are simply assigned."""
 
 from __future__ import annotations
 
