@@ -276,3 +276,37 @@ def test_truth_values_that_are_returned_are_those_of_numpy() -> None:
         results = kernel(np.ones(3), c)
         assert [type(result) for result in results] == [np.bool_, bool, np.bool_]
         assert results == flags(np.ones(3), c)
+
+
+def types_that_depend_on_data(A):
+    total = 0
+    for i in range(len(A)):
+        if A[i] > 0:
+            total += A[i]
+    return total, np.array([A[i] if A[i] > 0 else 0.0 for i in range(len(A))]), np.squeeze(A[:1], axis=0)
+
+
+def test_types_that_depend_on_data_are_those_that_all_take() -> None:
+    kernel = polytune.kernel(background=False)(types_that_depend_on_data)
+    for A in (np.array([1.0, 2.0], np.float32), np.array([-1.0, -2.0], np.float32)):
+        found, wanted = kernel(A), types_that_depend_on_data(A)
+        for one, other in zip(found, wanted, strict=True):
+            assert one.dtype == np.float32
+            np.testing.assert_array_equal(one, other)
+    assert isinstance(found[2], np.float32) and isinstance(wanted[2], np.ndarray)
+    assert isinstance(wanted[0], int) and wanted[1].dtype == np.float64
+    page = PAGE.read_text()
+    assert "whose type depends on data" in page and "a result without dimensions" in page
+
+
+def squeezed(A):
+    return np.squeeze(A), A[:1].squeeze(axis=0), (2 * A[:, None]).squeeze()
+
+
+def test_extents_of_one_that_are_left_out_are_known() -> None:
+    kernel = polytune.kernel(background=False)(squeezed)
+    for found, wanted in zip(kernel(np.ones((2, 3))), squeezed(np.ones((2, 3))), strict=True):
+        assert found.shape == wanted.shape
+    for shape in ((1, 3), (2, 1), (1, 1)):
+        with pytest.raises(ArgumentError, match="an extent of 1 in this call"):
+            kernel(np.ones(shape))

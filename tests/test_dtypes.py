@@ -56,6 +56,52 @@ def test_integers_wrap_round_and_compare_as_numpys(dtype: str) -> None:
     in_every_version(arithmetic, strided, numbers(33, dtype, 1)[::-1], np.zeros(33, dtype), 2, strict=True)
 
 
+def numbers_in_lists(A):
+    return (
+        np.array([A[0], 3]),
+        np.array([A[1], 0.5, A[0]]),
+        np.array([[A[0], True], [A[0] * 2, A[1]]]),
+        np.array([A.sum(), A[0] > 1]),
+        np.array([A, A + 1]),
+        np.sum([A[0], 300]),
+        np.max([[A[0]], [2.5]]),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "float16", "float32", "float64", "bool"])
+def test_numbers_of_python_in_lists_have_types_of_their_own(dtype: str) -> None:
+    compared(numbers_in_lists, np.array([1, 3, 0, 2]).astype(dtype), strict=True)
+
+
+def parts_of_sorted(A):
+    return np.quantile(A, 0.3), np.percentile(A, [10, 90]), np.quantile(A, (0.1, 0.7, 0.9), axis=0), np.median(A)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_quantiles_have_numpys_type(dtype: str) -> None:
+    compared(parts_of_sorted, (np.arange(12.0).reshape(4, 3) ** 2 / 7).astype(dtype), strict=True)
+
+
+def sums_and_steps(A):
+    return (
+        sum(A),
+        sum([A[0], 1.5]),
+        sum((A, A[::-1])),
+        sum(A > 1),
+        np.sum(A, initial=2.7),
+        np.linspace(A[0], A[1], 3),
+        np.linspace(A[0], 2.5, 4, endpoint=False),
+        np.linspace(-1, 0, 4, dtype=np.int64),
+        np.sinc(A * np.float32(1)),
+        max(A[0] > 1, A[1] > 1),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "float16", "float32", "float64"])
+def test_sums_and_steps_have_the_types_and_wrap_round_as_in_python(dtype: str) -> None:
+    compared(sums_and_steps, np.array([100, 90, 0, 80]).astype(dtype), strict=True)
+
+
 def first_and_sum(A):
     total = A[0]
     for i in range(1, len(A)):

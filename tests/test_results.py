@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +42,7 @@ def same(found: Any, wanted: Any) -> None:
     elif wanted is None or isinstance(wanted, str):
         assert found == wanted
     else:
+        assert not isinstance(wanted, np.generic) or wanted.dtype in (bool, found.dtype)
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
@@ -200,6 +202,39 @@ def test_early_returns() -> None:
     compared(by_size, vector(3), -2)
     A = vector(9)
     assert kernel_of(by_size, False)(A, 1) == A[0]
+
+
+def functions_of_a_sum(A):
+    s = 0.0
+    for i in range(len(A)):
+        s += A[i]
+    return np.log(s), np.sqrt(s), np.exp(s), np.arcsin(s), np.power(s, -1.5), np.arctan2(s, s), abs(s), np.cosh(s)
+
+
+def others_of_a_sum(A):
+    s = 0.0
+    for i in range(len(A)):
+        s += A[i]
+    return math.gamma(s), math.lgamma(s), math.copysign(1.0, s), np.hypot(s, s), np.rint(s), A.std()
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_functions_of_results_raise_nothing_and_give_numbers_of_numpy(strict: bool) -> None:
+    for total in (0.0, -0.0, 0.5, -2.0, 1e3, -1e3, np.inf, -np.inf, np.nan):
+        A = np.array([total, 0.0 * total if np.isfinite(total) else total])
+        with np.errstate(all="ignore"):
+            found, wanted = kernel_of(functions_of_a_sum, strict)(A), functions_of_a_sum(A)
+            others = kernel_of(others_of_a_sum, strict)(A)
+        np.testing.assert_allclose(found, wanted, rtol=1e-15)
+        assert {type(number) for number in (*found, *others)} == {np.float64}
+        if np.isfinite(total) and total > 0 and total < 100:
+            np.testing.assert_allclose(others, others_of_a_sum(A), rtol=1e-15)
+
+
+def test_functions_of_results_where_c_has_no_number() -> None:
+    gamma, lgamma, *_ = zip(*(kernel_of(others_of_a_sum, True)(np.array([s])) for s in (0.0, -1.0, 400.0)), strict=True)
+    np.testing.assert_equal(gamma, (np.inf, np.nan, np.inf))
+    np.testing.assert_equal(lgamma, (np.inf, np.inf, math.lgamma(400.0)))
 
 
 def without_a_result(A, n):

@@ -81,8 +81,10 @@ _OF_TRUTHS = {
     np.fmax: "or",
     np.minimum: "and",
     np.fmin: "and",
+    max: "or",
+    min: "and",
 }
-"""Return what NumPy's arithmetic makes of two truth values."""
+"""Return what NumPy's arithmetic makes of truth values, and the extrema of Python."""
 
 _COMPARISONS = {
     np.less: "<",
@@ -286,8 +288,8 @@ def _has_sign(arguments: list[Value]) -> Value:
 
 def _sinc(arguments: list[Value]) -> Value:
     angle_of_it = binary("*", constant(math.pi), _floating(arguments)[0])
-    nonzero = select(compare("==", angle_of_it, constant(0.0)), constant(1e-20), angle_of_it)
-    return binary("/", call("sin", [nonzero], python=False), nonzero)
+    quotient = binary("/", call("sin", [angle_of_it], python=False), angle_of_it)
+    return select(compare("==", angle_of_it, constant(0.0)), constant(1.0), quotient)
 
 
 def _reciprocal(arguments: list[Value]) -> Value:

@@ -265,6 +265,8 @@ class Run:
             case ir.Call("conjugate" | "complex" as function, arguments):
                 values = [self._value(argument) for argument in arguments]
                 return scalar(complex(*values) if function == "complex" else np.conjugate(*values))
+            case ir.Call("rounded", (operand,)):
+                return scalar(self._value(operand))
             case ir.Call("half_value" | "half_bits" | "half_rounded", (operand,)):
                 return scalar(np.float16(self._value(operand)))
             case ir.Call(function, arguments):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.references import Reference, differences
+from tests.fuzz.references import RESULT, Reference, differences
 from tests.fuzz.samples import Arguments, Sample
 
 
@@ -23,10 +23,10 @@ def compare(reference: Reference, arguments: Arguments, result: Any, sample: Sam
     for name, found in arguments.arrays.items():
         bounds = None if reference.bounds is None else reference.bounds[name]
         _compare_values(name, reference.arrays[name], found, sample, bounds)
-    _compare_results("the result", reference.result, result, sample)
+    _compare_results(RESULT, reference.result, result, sample, (reference.bounds or {}).get(RESULT))
 
 
-def _compare_results(what: str, wanted: Any, found: Any, sample: Sample) -> None:
+def _compare_results(what: str, wanted: Any, found: Any, sample: Sample, bounds: np.ndarray | None = None) -> None:
     if isinstance(wanted, tuple | list):
         if not isinstance(found, tuple | list) or len(wanted) != len(found):
             raise Difference(f"{what} is {found!r}, not {len(wanted)} values")
@@ -45,7 +45,7 @@ def _compare_results(what: str, wanted: Any, found: Any, sample: Sample) -> None
     # Python's own numbers and NumPy's of the same value are the same result.
     if sample.numpy and isinstance(wanted, np.ndarray | np.generic) and first.dtype != second.dtype:
         raise Difference(f"{what} has the type {second.dtype}, not {first.dtype}")
-    _compare_values(what, first, second.astype(first.dtype), sample)
+    _compare_values(what, first, second.astype(first.dtype), sample, bounds)
 
 
 def _compare_values(

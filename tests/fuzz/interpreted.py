@@ -71,10 +71,18 @@ class PartOfArray:
             self.view[self.place(index)] = values[index]
 
 
+class _Typed(np.ndarray):
+    """An array that NumPy writes what it has computed to, which has to be of the type that the compiler says."""
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        assert getattr(value, "dtype", self.dtype) == self.dtype, f"{value.dtype} where {self.dtype} was said to be"
+        super().__setitem__(place, value)
+
+
 def _call_library(text: str, results: int, memory: tuple[PartOfArray, ...]) -> None:
     """A call of NumPy; what it raises passes through the interpreted code."""
     _, *parts = memory
-    found = [np.empty(part.extents, part.view.array.dtype) for part in parts[:results]]
+    found = [np.empty(part.extents, part.view.array.dtype).view(_Typed) for part in parts[:results]]
     run_library(text, found, [part.values() for part in parts[results:]])
     for part, values in zip(parts, found, strict=False):
         part.write(values)

@@ -16,6 +16,9 @@ from tests.fuzz.samples import Sample
 LARGEST = 1e6
 """Programs whose values grow beyond are not used: differences in rounding would grow with them."""
 
+RESULT = "the result"
+"""What is returned, among what has bounds."""
+
 _LOOSEST = 1e-2
 """Bounds on errors beyond this would hide what is wrong."""
 
@@ -36,8 +39,8 @@ class Reference:
         arrays: every array afterwards.
         result: what is returned.
         error: what is raised instead.
-        bounds: how far each element of each array may be from this one, where sums in any order are rounded; None where
-            the sample says how near results have to be.
+        bounds: how far each element of each array may be from this one, and the result, called ``RESULT``, where sums
+            in any order are rounded; None where the sample says how near results have to be.
     """
 
     arrays: dict[str, np.ndarray]
@@ -106,10 +109,9 @@ def _run_plainly(sample: Sample, precisely: bool = False) -> Reference | None:
 def error_bounds(sample: Sample, reference: Reference) -> dict[str, np.ndarray] | None:
     """Return how far two executions of a program may be apart if each adds up in an order of its own.
 
-    None where rounding may decide more than digits, where no bound is known or it would tell nothing, and for programs
-    that return something.
+    None where rounding may decide more than digits, and where no bound is known or it would tell nothing.
     """
-    if reference.result is not None or reference.error is not None:
+    if reference.error is not None:
         return None
     text = sample.source + " ".join(text for _, text in sample.setup)
     single = "float32" in text
@@ -120,7 +122,7 @@ def error_bounds(sample: Sample, reference: Reference) -> dict[str, np.ndarray] 
     values = tuple(bounded(value, unit) if isinstance(value, np.ndarray) else value for value in given.values)
     try:
         with np.errstate(all="ignore"):
-            function(*values)
+            result = function(*values)
     except Exception:
         return None
     for array in given.arrays.values():
@@ -134,7 +136,14 @@ def error_bounds(sample: Sample, reference: Reference) -> dict[str, np.ndarray] 
                 array[index] = least + 2.01 * float(number.error) if isinstance(number, Bounded) else 0.0
             if array.max(initial=0.0) > _LOOSEST:
                 return None
-    return given.arrays
+    bounds = {name: array if array.flags.writeable else np.zeros(array.shape) for name, array in given.arrays.items()}
+    if isinstance(result, Bounded):
+        bounds[RESULT] = np.asarray(least + 2.01 * float(result.error))
+        if bounds[RESULT] > _LOOSEST:
+            return None
+    elif isinstance(result, tuple | list):
+        return None
+    return bounds
 
 
 def numbers_of(reference: Reference) -> Iterator[np.ndarray]:

@@ -19,8 +19,9 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -99,6 +100,7 @@ class Checker:
         if not self.compiled and time.process_time() - begin > _SECONDS_IN_PYTHON:
             self.outcomes["takes too long"] += 1
             return
+        kinds: set[str] = set()
         for configuration, run in self._runs(make):
             values = make()
             try:
@@ -109,6 +111,13 @@ class Checker:
             else:
                 self.outcomes["ran"] += 1
                 message = self._wrong_values((wanted, result), error, (values, found))
+                if message and self._reads_what_nothing_has_written(make):
+                    self.outcomes["reads what nothing has written"] += 1
+                    return
+                # The type of a result is that of all versions.
+                kind = "" if message or error is not None else _other_kind(result, found)
+                message = message or ("" if kind in kinds else kind)
+                kinds.add(kind)
             if message:
                 yield Finding(self.call.name, variant.name, configuration, message)
 
@@ -118,6 +127,17 @@ class Checker:
                 return self.call.function(*values), None
         except Exception as error:
             return None, error
+
+    def _reads_what_nothing_has_written(self, make: Callable[[], tuple[Any, ...]]) -> bool:
+        """Return whether plain Python gives something else where new memory holds other numbers."""
+        outcomes = []
+        for number in (1, 2):
+            with mock.patch.multiple(
+                np, empty=partial(_filled, np.zeros, number), empty_like=partial(_filled, np.zeros_like, number)
+            ):
+                values = make()
+                outcomes.append((values, self._in_python(values)[0]))
+        return self._difference(*outcomes, exactly=False) != ""
 
     # Runs
 
@@ -208,12 +228,44 @@ class Checker:
         return f"{int(different.sum())} of {different.size} elements, at {place} {values[1]!r} instead of {values[0]!r}"
 
 
+def _other_kind(wanted: Any, found: Any) -> str:
+    """Return how a result differs in kind from what plain Python returns; empty where it does not.
+
+    NumPy's scalars stand for Python's numbers, of a type that holds these, and for arrays without dimensions, and
+    Python's truth values for NumPy's, as docs/language.md says.
+    """
+    if isinstance(wanted, tuple | list) and type(wanted) is type(found) and len(wanted) == len(found):
+        return next(filter(None, map(_other_kind, wanted, found)), "")
+    if isinstance(wanted, np.ndarray) and not wanted.ndim:
+        wanted = wanted[()]
+    containers = np.ndarray | tuple | list | None
+    if isinstance(wanted, containers) or isinstance(found, containers):
+        if type(wanted) is not type(found):
+            return f"{type(found).__name__} {found!r} instead of {type(wanted).__name__} {wanted!r}"
+        if wanted is None:
+            return ""
+    first, second = np.asarray(wanted).dtype, np.asarray(found).dtype
+    python = isinstance(found, int | float | complex) and not isinstance(found, np.generic | bool)
+    if isinstance(wanted, int | float | complex) and not isinstance(wanted, np.generic | bool) and second.kind != "b":
+        holds = np.result_type(second, wanted) == second
+    else:
+        holds = first == second and not (isinstance(wanted, np.generic) and python)
+    return "" if holds else f"a result of type {'Python ' * python}{second} instead of {first}"
+
+
+def _filled(new: Callable[..., np.ndarray], number: int, *arguments: Any, **keywords: Any) -> np.ndarray:
+    """Return a new array full of a number; the call is one of ``np.empty`` or ``np.empty_like``."""
+    made = new(*arguments, **keywords)
+    made[...] = number
+    return made
+
+
 def _coarsest(values: tuple[Any, ...]) -> float:
-    """Return the greatest distance from 1 to the next number of the arrays' types.
+    """Return the greatest distance from 1 to the next number of the types of arrays and NumPy's scalars.
 
     Sums of ``float32`` that a result of ``float64`` is made of may be added up in another order.
     """
-    types = (value.dtype for value in values if isinstance(value, np.ndarray) and value.dtype.kind in "fc")
+    types = (value.dtype for value in values if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc")
     return max((float(np.finfo(dtype).eps) for dtype in types), default=0.0)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,21 @@ def test_every_order_of_a_sum_is_within_the_bound() -> None:
         for term in choose.permutation(terms * 0.1):
             total[0] += term
         compare(reference, arguments, None, sample)
+
+
+def test_what_is_returned_has_a_bound_and_what_is_read_only_none_above_zero() -> None:
+    frozen = "np.frombuffer(np.random.default_rng(3).uniform(-1, 1, 30).tobytes())"
+    source = CANCELLING.source.replace("B[0] += A[i] * 0.1\n", "B[0] += A[i] * 0.1\n    s = B[0] / 3.0\n    return s\n")
+    sample, reference = prepared(
+        dataclasses.replace(CANCELLING, source=source, setup=(CANCELLING.setup[0], ("A", frozen), CANCELLING.setup[2]))
+    )
+    assert reference is not None and reference.bounds is not None and not sample.strict
+    arguments = sample.arguments(sample.function())
+    result = sample.function()(*arguments.values)
+    compare(reference, arguments, result * (1 + 1e-15), sample)
+    assert not reference.bounds["A"].any()
+    with pytest.raises(Difference):
+        compare(reference, arguments, result + 1e-3, sample)
 
 
 @pytest.mark.parametrize(("place", "by"), [(0, 1e-3), (1, 1e-9)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.fuzz.corpora import VARIANTS, Call, kernels, resized, variants_of
-from tests.fuzz.sweep import Checker, Finding
+from tests.fuzz.sweep import Checker, Finding, _other_kind
 
 SAMPLE = ("corpus/garch", "corpus/lattice", "numerical/kmer_counts", "polybench/mvt", "accepted/rows_unpacked")
 
@@ -46,6 +46,49 @@ def test_wrong_results_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Checker, "_interpreted", wrong)
     assert {each.variant for each in findings(call, ["size 0", "size 33"])} == {"size 33"}
+
+
+def sum_and_parts(A: np.ndarray) -> Any:
+    return A.sum(), (A[0], A[:2])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda total, parts: [total, parts],
+        lambda total, parts: (float(total), parts),
+        lambda total, parts: (np.float32(total), parts),
+        lambda total, parts: (total, (np.asarray(parts[0]), parts[1])),
+        lambda total, parts: (total, (parts[0], parts[1].astype(np.float32))),
+        lambda total, parts: (total, (None, parts[1])),
+    ],
+    ids=["list", "Python's number", "scalar", "array without dimensions", "array", "None"],
+)
+def test_results_of_other_types_are_found(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
+    call = Call("sum", sum_and_parts, lambda: (np.arange(5.0),))
+    assert findings(call, ["usual", "int64", "complex128"]) == []
+    monkeypatch.setattr(Checker, "_interpreted", lambda self, *given: change(*sum_and_parts(*given[2])))
+    assert findings(call, ["usual"]) != []
+
+
+def partly_written(A: np.ndarray) -> Any:
+    B = np.empty_like(A)
+    B[: A.shape[0] // 2] = 1.0
+    return B
+
+
+def test_what_nothing_has_written_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = Call("partly", partly_written, lambda: (np.arange(6.0),))
+    monkeypatch.setattr(Checker, "_interpreted", lambda self, *given: np.array([1.0, 1.0, 9.0, 9.0, 9.0]))
+    checker = Checker(call, strict=True, compiled=False)
+    assert not [found for each in variants_of(call, ["usual"]) for found in checker.findings(*each)]
+    assert checker.outcomes["reads what nothing has written"] == 1
+
+
+def test_results_of_types_that_hold_pythons_numbers_are_right() -> None:
+    assert [_other_kind(1.0, found) != "" for found in (np.float32(1), np.float64(1), np.int64(1))] == [0, 0, 1]
+    assert [_other_kind(1, found) != "" for found in (np.int64(1), np.float64(1), True)] == [0, 0, 1]
+    assert [_other_kind(True, found) != "" for found in (np.True_, 1)] == [0, 1]
 
 
 def test_errors_after_a_change_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

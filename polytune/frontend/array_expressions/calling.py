@@ -13,6 +13,7 @@ import numpy as np
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.assigning import binding_of, refuse_detached
 from polytune.frontend.array_expressions.calls import ArrayCall, handler_of_several, matched
+from polytune.frontend.array_expressions.conversions import check_written
 from polytune.frontend.array_expressions.data_subscripts import captured, is_of_data, with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.library import change
@@ -181,7 +182,9 @@ def evaluate_statement(frame: Frame, call: ast.Call, function: Any, evaluate: Ev
                 store(frame, call, target, evaluate(frame, value))
                 return True
         case ast.Call(ast.Attribute(_, "copyto"), [first, second], []):
-            store(frame, call, as_array(computed(frame, call, evaluate(frame, first))), evaluate(frame, second))
+            into, copied = as_array(computed(frame, call, evaluate(frame, first))), evaluate(frame, second)
+            check_written(frame, call, "np.copyto", into, copied)
+            store(frame, call, into, copied)
             return True
         case ast.Call(_, _, keywords) if any(keyword.arg == "out" for keyword in keywords):
             evaluate(frame, call)
@@ -225,8 +228,11 @@ def as_statements(frame: Frame, call: ast.Call, function: Any, name: Callable[[]
     match call:
         case ast.Call(_, [target, mask, value], []) if function is np.putmask:
             found = _masked(frame, target, mask, value)
+            if mentions_arrays(frame, value):
+                found.writer = "np.putmask"  # type: ignore[attr-defined]
         case ast.Call(_, [target, value], [ast.keyword("where", mask)]) if function is np.copyto:
             found = _masked(frame, target, mask, value)
+            found.writer = "np.copyto"  # type: ignore[attr-defined]
         case ast.Call(_, [target, value], []) if function is np.fill_diagonal and not mentions_arrays(frame, value):
             place = name()
             rows, columns = (ast.Subscript(_attribute(target, "shape"), ast.Constant(axis)) for axis in (0, 1))

@@ -178,19 +178,9 @@ def display(frame: Frame, node: ast.List | ast.Tuple, evaluate: Evaluate, dtype:
 
 
 def _common_type(values: Sequence[ArrayValue | Value]) -> str:
-    """The type of an array of these elements, or of elements of these arrays."""
-    if values and all(value.dtype == "bool" for value in values):
-        return "bool"
-    kinds = [
-        promotion.kind_of(promotion.number(value))
-        if isinstance(value, Value)
-        else promotion.ScalarKind("int64" if value.dtype == "bool" else value.dtype, False)
-        for value in values
-    ]
-    kind = kinds[0] if kinds else promotion.ScalarKind("float64", True)
-    for other in kinds[1:]:
-        kind = promotion.join(kind, other)
-    return kind.dtype
+    """The type of an array of these elements, or of the elements of these arrays."""
+    # Python's numbers do not take the type of others here, as they do in arithmetic.
+    return np.result_type(*(np.dtype(value.dtype) for value in values)).name if values else "float64"
 
 
 def _cells(frame: Frame, node: ast.List | ast.Tuple) -> tuple[tuple[int, ...], list[ast.expr]]:
@@ -346,13 +336,16 @@ def _linspace(call: ArrayCall) -> Operand:
     size = call.extent(call.arguments["num"]) if call.given("num") else integer(50)
     shape = (extent(call.frame, size),)
     endpoint = bool(call.constant("endpoint", True))
-    first, last = (promotion.cast(promotion.number(value), "float64") for value in (start, stop))
+    kind = promotion.join(*(promotion.kind_of(promotion.number(value)) for value in (start, stop)))
+    inner = kind.dtype if promotion.is_inexact(kind.dtype) and kind.dtype not in promotion.COMPLEX else "float64"
+    first, last = (promotion.cast(promotion.number(value), inner) for value in (start, stop))
     intervals = Value(normal(subtract(size, ONE)) if endpoint else size, weak=True)
     distance = promotion.binary("-", last, first)
-    step = promotion.binary("/", distance, promotion.cast(intervals, "float64"))
+    step = promotion.binary("/", distance, promotion.cast(intervals, inner))
+    dtype = call.dtype("dtype", inner)
 
     def at(subscripts: Subscripts) -> Value:
-        count = promotion.cast(Value(subscripts[0], weak=True), "float64")
+        count = promotion.cast(Value(subscripts[0], weak=True), inner)
         value = promotion.binary("+", promotion.binary("*", count, step), first)
         is_first = Value(Compare("==", subscripts[0], ZERO), weak=True)
         value = promotion.select(is_first, first, value)
@@ -365,6 +358,8 @@ def _linspace(call: ArrayCall) -> Operand:
                 ],
             )
             value = promotion.select(at_end, last, value)
-        return strong(promotion.cast(value, call.dtype("dtype", "float64")))
+        if dtype in promotion.INTEGERS:
+            value = promotion.call("floor", [value], python=False)
+        return strong(promotion.cast(value, dtype))
 
-    return ArrayValue(shape, call.dtype("dtype", "float64"), at)
+    return ArrayValue(shape, dtype, at)

@@ -11,7 +11,7 @@ import numpy as np
 
 from polytune.frontend import functions, promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, subtract
-from polytune.frontend.array_expressions.calls import ArrayCall, Handler, compiles, compiles_several
+from polytune.frontend.array_expressions.calls import ArrayCall, Handler, compiles, compiles_several, written_out
 from polytune.frontend.array_expressions.elementwise import (
     arithmetic,
     as_array,
@@ -275,16 +275,26 @@ def method_along_axis(ufunc: np.ufunc, name: str) -> tuple[tuple[str, ...], Hand
 # Python's functions of all elements of an array of one dimension, or of its rows
 
 
-def _of_rows(call: ArrayCall, function: object, *, rows: bool) -> Operand:
+def _of_rows(call: ArrayCall, function: object, *, rows: bool, **given: ast.expr) -> Operand:
     array = call.array("iterable")
     if not array.ndim or (array.ndim > 1 and not rows):
         raise call.refusal(f"{call.name} of an array of {array.ndim} dimensions", "use NumPy's function of that name")
-    return call.of(function, array, axis=ast.copy_location(ast.Constant(0), call.node))
+    return call.of(function, array, axis=ast.copy_location(ast.Constant(0), call.node), **given)
 
 
 @compiles(builtins.sum, "iterable")
 def _python_sum(call: ArrayCall) -> Operand:
-    return _of_rows(call, np.sum, rows=True)
+    """``0 + A[0] + A[1] + ...``, in the type of the elements; of a list, in the type that they take in arithmetic."""
+    node = written_out(call.frame, call.argument("iterable")) if call.receiver is None else call.node
+    if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(each, ast.Starred) for each in node.elts):
+        total: ast.expr = ast.Constant(0)
+        for each in node.elts:
+            total = ast.BinOp(total, ast.Add(), each)
+        return call.evaluate(call.frame, ast.fix_missing_locations(ast.copy_location(total, node)))
+    elements = call.array("iterable")
+    dtype = np.result_type(elements.dtype, 0)  # not the wider integers that NumPy's sum has
+    name = ast.Constant(dtype.name)
+    return _of_rows(call, np.sum, rows=True, dtype=ast.copy_location(name, call.node))
 
 
 @compiles(builtins.any, "iterable")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from polytune.frontend.array_expressions.affine_arithmetic import ONE
+from polytune.frontend.array_expressions.conversions import check_update
 from polytune.frontend.array_expressions.data_subscripts import from_either_end
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed
 from polytune.frontend.array_expressions.readers import Evaluate, Number
@@ -142,6 +143,8 @@ def scatter(frame: Frame, node: ast.stmt, target: Gathered, value: Operand, symb
             "give the result a name, and assign to elements of that",
         )
     new = computed(frame, node, arithmetic(frame, node, symbol, target.value(), value) if symbol else value)
+    if symbol:
+        check_update(frame, node, symbol, target.base, (value.dtype, new.dtype))
     array = as_array(new)
     array = without_ones(frame, node, array, target.shape)
     probe = [Iterator(frame.kernel.fresh("point")) for _ in array.shape]

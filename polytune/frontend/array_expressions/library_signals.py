@@ -133,8 +133,8 @@ def _correlate(call: ArrayCall) -> Operand:
 def _statistic(
     call: ArrayCall, name: str, options: str = "", *, keeps_integers: bool = False, parts: int = 0
 ) -> Operand:
-    """A function of all elements, or of those along an axis; of several parts each has a result, along the first
-    dimension."""
+    """A function of all elements, or of those along an axis; of several parts each has a result of double precision,
+    along the first dimension."""
     array = call.array("a")
     if array.dtype in promotion.COMPLEX:
         raise call.refusal(f"{call.name} of complex numbers", "they have no order: pass their magnitudes, np.abs(A)")
@@ -145,9 +145,9 @@ def _statistic(
     shape: Shape = tuple(size for place, size in enumerate(array.shape) if place not in gone)
     if call.constant("keepdims", False):
         shape, options = tuple(ONE if p in gone else n for p, n in enumerate(array.shape)), f"{options} keepdims=True"
-    if parts:
-        shape = (integer(parts), *shape)
     dtype = array.dtype if keeps_integers or promotion.is_inexact(array.dtype) else "float64"
+    if parts:
+        shape, dtype = (integer(parts), *shape), "float64"
     text = f"numpy.{name} *{options} axis={axis}"
     return library_call(call.frame, call.node, text, [array], [(shape, dtype)])[0]
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.conversions import check_update, check_written
 from polytune.frontend.array_expressions.counted import extracted
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, chosen, computed, elementwise
 from polytune.frontend.array_expressions.readers import Evaluate
@@ -182,6 +183,11 @@ def store_masked(frame: Frame, node: ast.AST, masked: Masked, value: Operand, sy
                 "choose element by element, A[:] = np.where(mask, value, A), or select the value by the same mask",
             )
     new = computed(frame, node, arithmetic(frame, node, symbol, target, value) if symbol else value)
+    if symbol:
+        check_update(frame, node, symbol, target, (value.dtype, new.dtype))
+    writer = getattr(node, "writer", None)
+    if writer is not None:
+        check_written(frame, node, writer, target, new)
     converted = elementwise(frame, node, lambda values: _cast(values[0], target.dtype), [new])
     store(frame, node, target, chosen(frame, node, masked.mask, converted, target))
 

@@ -35,6 +35,7 @@ from polytune.frontend.array_expressions.calls import (
     matched,
     method,
 )
+from polytune.frontend.array_expressions.conversions import check_written
 from polytune.frontend.array_expressions.derived import method_along_axis
 from polytune.frontend.array_expressions.elementwise import computed, elementwise
 from polytune.frontend.array_expressions.gathering import gathered
@@ -346,6 +347,7 @@ def _ufunc(
                 "it is no array, and NumPy raises an error here",
                 f"pass an array that the result is written to, or leave it out: {name} takes fewer arguments",
             )
+        check_written(frame, node, name, target, result)
         store(frame, node, target, result)
         result = target
     return result

@@ -148,8 +148,12 @@ def _squeeze(call: ArrayCall) -> Operand:
     axis = call.constant("axis")
     if axis is None:
         gone = [place for place, size in enumerate(array.shape) if is_one(call.frame, size)]
-        if len(gone) < array.ndim and not all(constant_of(size) == 1 for size in (array.shape[p] for p in gone)):
-            raise call.refusal("np.squeeze without an axis", "name the axis")
+        for place, size in enumerate(array.shape):
+            if place not in gone:
+                what = f"np.squeeze of an array whose dimension {place} has an extent of 1 in this call"
+                reason = "NumPy leaves it out, and the kernel is compiled with it"
+                remedy = f"name all dimensions to leave out: np.squeeze(..., axis={place})"
+                require(call.frame, call.node, Compare("!=", size, ONE), what, (), remedy, reason=reason)
     else:
         named = (axis,) if isinstance(axis, int) else axis
         if not _are_dimensions(named, array.ndim):

@@ -13,6 +13,7 @@ from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import (
     arithmetic,
     as_array,
+    cast_array,
     chosen,
     computed,
     elementwise,
@@ -181,7 +182,8 @@ def _sum(call: ArrayCall) -> Operand:
     dtype = call.dtype("dtype", sum_type(reduced.array.dtype))
     found: Operand = total(reduced, wider(dtype))
     if call.given("initial"):
-        found = arithmetic(call.frame, call.node, "+", found, call.value("initial"))
+        initial = cast_array(call.frame, call.node, call.value("initial"), wider(dtype))
+        found = arithmetic(call.frame, call.node, "+", found, initial)
     return narrowed(call.frame, call.node, found, dtype)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import islpy as isl
-import numpy as np
 
 from polytune.frontend.affine import NotAffineError
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
+from polytune.frontend.array_expressions.conversions import check_update
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, negated
 from polytune.frontend.array_expressions.shapes import agree, is_one, stretched, without_ones
 from polytune.frontend.array_expressions.sizes import known
@@ -149,13 +149,8 @@ def update(frame: Frame, node: ast.AST, symbol: str, target: ArrayValue, operand
         if _sum_directly(frame, node, target, total, adding=True):
             return
     result = computed(frame, node, arithmetic(frame, node, symbol, target, computed(frame, node, operand)))
-    if target.ndim and not np.can_cast(result.dtype, target.dtype, "same_kind"):
-        raise frame.source.refusal(
-            node,
-            f"elements of {target.dtype} are updated with numbers of {result.dtype}",
-            "NumPy raises an error here, as the result would be cut off",
-            f"convert it: (...).astype(np.{target.dtype}), or assign: A[:] = A + ...",
-        )
+    if target.ndim:
+        check_update(frame, node, symbol, target, (operand.dtype, result.dtype))
     _assign(frame, node, target, as_array(result))
 
 

@@ -349,3 +349,63 @@ def sorted_halves(A: "float16[::1]"):
 )
 def sorted_as_floats(A: "float16[::1]"):
     A[:] = np.sort(A.astype(np.float32))
+
+
+@refused("elements of int64 are updated with numbers of float64", "A[k] -= 1.5")
+def elements_updated_with_floats(A: "int64[:]", k: "int64[:]"):
+    A[k] -= 1.5
+
+
+@mended(elements_updated_with_floats, lambda: (np.arange(5), np.array([3, 0])), "A[k] = A[k] - ...", is_error=True)
+def elements_cut_off(A: "int64[:]", k: "int64[:]"):
+    A[k] = A[k] - 1.5
+
+
+@refused("elements of int64 are updated with numbers of float64", "A[A > 1] *= 1.5")
+def chosen_elements_updated_with_floats(A: "int64[:]"):
+    A[A > 1] *= 1.5
+
+
+@mended(chosen_elements_updated_with_floats, lambda: (np.arange(5),), "A[A > 1] = A[A > 1] * ...", is_error=True)
+def chosen_elements_cut_off(A: "int64[:]"):
+    A[A > 1] = A[A > 1] * 1.5
+
+
+@refused("elements of int64 are updated with numbers of float64", "A += 0.5")
+def array_updated_with_floats(A: "int64[:]"):
+    A += 0.5
+
+
+@mended(array_updated_with_floats, lambda: (np.arange(5),), "A[:] = A + ...", is_error=True)
+def array_cut_off(A: "int64[:]"):
+    A[:] = A + 0.5
+
+
+@refused("multiply writes numbers of float64 to an array of int64", "np.multiply(A, 1.5, out=A)")
+def product_written_to_integers(A: "int64[:]"):
+    np.multiply(A, 1.5, out=A)
+
+
+@mended(product_written_to_integers, lambda: (np.arange(5),), "A[:] = ...", is_error=True)
+def product_cut_off(A: "int64[:]"):
+    A[:] = np.multiply(A, 1.5)
+
+
+@refused("np.copyto writes numbers of float64 to an array of int64", "np.copyto(A, A / 2)")
+def copied_to_integers(A: "int64[:]"):
+    np.copyto(A, A / 2)
+
+
+@mended(copied_to_integers, lambda: (np.arange(5),), "A[:] = ...", is_error=True)
+def copied_and_cut_off(A: "int64[:]"):
+    A[:] = A / 2
+
+
+@refused("np.copyto writes numbers of float64 to an array of int64", "np.copyto(A, 1.5, where=A > 1)")
+def numbers_copied_to_integers(A: "int64[:]"):
+    np.copyto(A, 1.5, where=A > 1)
+
+
+@mended(numbers_copied_to_integers, lambda: (np.arange(5),), "A[mask] = ...", is_error=True)
+def numbers_cut_off(A: "int64[:]"):
+    A[A > 1] = 1.5
