@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from polytune.frontend.affine import as_condition, as_index
-from polytune.frontend.array_expressions.assigning import make_common, make_own
+from polytune.frontend.array_expressions.assigning import make_own
+from polytune.frontend.array_expressions.sides import branch_key, make_common
 from polytune.frontend.expression import (
     Binary,
     Compare,
@@ -253,7 +254,7 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
     names = assigned_names([*node.body, *node.orelse])
     make_common(frame, node, (then, otherwise), names, chosen.expression)
     location = frame.source.location(node)
-    affine, data = _split(frame, chosen.expression, bool(node.orelse))
+    affine, data = _split(frame, chosen.expression, bool(node.orelse or otherwise.nodes))
     nodes = tuple(then.nodes), tuple(otherwise.nodes)
     if data is not None:
         text = frame.source.segment(node)
@@ -271,6 +272,8 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
         binding = _merged(
             frame, chosen if data is None else None, then.bindings.get(name), otherwise.bindings.get(name)
         )
+        if isinstance(binding, Stale) and binding.array:
+            binding = replace(binding, branches=binding.branches | {branch_key(frame, node, name)})
         if binding is not None:
             frame.bindings[name] = binding
 
@@ -312,7 +315,8 @@ def _merged(frame: Frame, test: Value | None, then: Binding | None, otherwise: B
         or (arrays and None in (then, otherwise))
         or any(isinstance(side, Stale) and side.array for side in (then, otherwise))
     ):
-        return Stale(array=True)
+        inside = (side.branches for side in (then, otherwise) if isinstance(side, Stale))
+        return Stale(array=True, branches=frozenset().union(*inside))
     stale = [side for side in (then, otherwise) if isinstance(side, Stale)]
     others = [side for side in (then, otherwise) if not isinstance(side, Stale | ScalarBinding | ValueBinding | None)]
     if stale or others:

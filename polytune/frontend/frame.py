@@ -46,6 +46,11 @@ class NumPyLoopError(Exception):
     """A loop turned out to need that NumPy runs it as a whole; the walk starts again."""
 
 
+class SidesOfBranchError(Exception):
+    """A name is read that means one array after one side of a branch, and another one after the other; the walk starts
+    again, and copies both into one."""
+
+
 class ShapesOfDataError(UnsupportedSourceError):
     """An array's shape depends on data, or on how often a loop has run."""
 
@@ -133,9 +138,15 @@ class UnsizedBinding:
 
 @dataclass(frozen=True)
 class Stale:
-    """The name's value differs between the ways that lead here."""
+    """The name's value differs between the ways that lead here.
+
+    Attributes:
+        array: whether it is an array on some of them.
+        branches: the branches at whose ends it means different arrays, by their files, places and the name.
+    """
 
     array: bool = False
+    branches: frozenset[tuple[str, int, int, str]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -170,8 +181,8 @@ class LoopRange:
 @dataclass
 class Knowledge:
     """The findings of earlier walks: the variables that need memory, the types of those, and the names that refused
-    statements assign.  And which functions may write arrays, and which raise exceptions; and the loops that NumPy runs,
-    by their files and places."""
+    statements assign.  And which functions may write arrays, and which raise exceptions; the loops that NumPy runs,
+    by their files and places; and the branches after which a name with different arrays on their sides is read."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
@@ -179,6 +190,7 @@ class Knowledge:
     writing: dict[Any, bool] = field(default_factory=dict)
     raising: set[Any] = field(default_factory=set)
     by_numpy: set[tuple[str, int, int]] = field(default_factory=set)
+    read_after: set[tuple[str, int, int, str]] = field(default_factory=set)
 
 
 @dataclass

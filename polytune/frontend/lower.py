@@ -26,6 +26,7 @@ from polytune.frontend.frame import (
     RaisingFunctionError,
     ReconsiderError,
     ScalarBinding,
+    SidesOfBranchError,
     assigned_names,
 )
 from polytune.frontend.inline import inline_call
@@ -83,7 +84,7 @@ def lower(
         kernel = KernelWalk(signature, affine, knowledge, inline_call, evaluate, strict=strict)
         try:
             nodes = _walk(kernel, source, refused or {})
-        except NumPyLoopError:
+        except (NumPyLoopError, SidesOfBranchError):
             continue
         except RaisingFunctionError:
             obstacles = kernel.obstacles or obstacles

@@ -15,6 +15,7 @@ from polytune.frontend.frame import (
     ObjectBinding,
     ReconsiderError,
     ScalarBinding,
+    SidesOfBranchError,
     Stale,
     Unknown,
     UnknownNameError,
@@ -26,12 +27,29 @@ from polytune.frontend.promotion import Value
 from polytune.signature import DATA_TYPES
 
 
+def note_read(frame: Frame, binding: Stale) -> None:
+    """Start the walk anew where a name is read that means different arrays after the sides of branches, once for each.
+
+    Args:
+        frame: where it is read.
+        binding: what it means.
+
+    Raises:
+        SidesOfBranchError: the walk starts again.
+    """
+    known = frame.kernel.knowledge.read_after
+    if not binding.branches <= known:
+        known |= binding.branches
+        raise SidesOfBranchError
+
+
 def lookup(frame: Frame, node: ast.Name) -> Meaning:
     """Return what a name is bound to.
 
     Raises:
         UnsupportedSourceError: it is bound to nothing, or to different kinds of things.
         UnknownNameError: a refused statement was to assign it.
+        SidesOfBranchError: it means an array that is not one for all ways that lead here, see ``note_read``.
         ReconsiderError: it was taken for an affine value, and its value differs between the ways that lead here.
     """
     name, binding = node.id, frame.bindings.get(node.id)
@@ -47,13 +65,14 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
     if isinstance(binding, Stale):
         if frame.unique(name) in frame.kernel.knowledge.unknown:
             raise UnknownNameError(name)
+        note_read(frame, binding)
         if binding.array:
             raise frame.source.refusal(
                 node,
                 f"the array {name!r} is read where it may be one of several",
                 "it is assigned in a loop or a branch that ends before, and which array a name means must not depend "
                 "on what has run",
-                f"make the array before, and assign its elements there: {name}[:] = ...",
+                f"make the array before, as {name} = {name}.copy(), and assign its elements there: {name}[:] = ...",
             )
         if frame.unique(name) in frame.kernel.knowledge.in_memory:
             raise frame.source.refusal(

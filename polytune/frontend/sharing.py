@@ -47,7 +47,7 @@ def may_be_copied(
         names: these names.
         is_of_users: whether a call is of a function of the user's, which may do anything with its arguments.
         before: whether they have it before the statement, not only after it.
-        to_the_end: whether the names may still have it in common where the function ends.
+        to_the_end: whether what the function returns may be one of several names of it.
     """
     path = _path(function, statement)
     if path is None:
@@ -60,7 +60,7 @@ def may_be_copied(
         shared = flow.block(block[position + 1 :], shared)
         if isinstance(owner, ast.For | ast.While):
             shared = flow.loop(owner, shared)
-    return not flow.is_changed and (to_the_end or len(shared | flow.jumped) < 2)
+    return not flow.is_changed and (to_the_end or not flow.is_returned)
 
 
 def _path(node: ast.AST, statement: ast.stmt) -> list[tuple[Sequence[ast.stmt], int, ast.AST]] | None:
@@ -89,11 +89,12 @@ class _Flow:
 
     Attributes:
         is_changed: whether elements may have been changed while it had several names.
+        is_returned: whether it may have been returned then.
     """
 
     def __init__(self, is_of_users: Callable[[ast.Call], bool]):
         self.is_of_users = is_of_users
-        self.is_changed = False
+        self.is_changed = self.is_returned = False
         self.jumped: Names = frozenset()
 
     def block(self, statements: Sequence[ast.stmt], names: Names) -> Names:
@@ -112,6 +113,8 @@ class _Flow:
             case ast.Break() | ast.Continue() | ast.Return():
                 self.look(node, names)
                 self.jumped |= names
+                if isinstance(node, ast.Return) and node.value is not None and len(names) > 1:
+                    self.is_returned |= bool(self.roots(node.value) & names)
                 return names
             case ast.Assign(targets, value):
                 self.look(node, names)

@@ -348,3 +348,54 @@ def rows_of_numbers(A, n: int):
         A[i] = A[i, 1] + 1, A[i, 0] * n
     A[:, 0][:2] = [n, 2.75]
     A[0] = A[1] = n, n + 1
+
+
+def _of_even_length(A):
+    if len(A) % 2 == 1:
+        A = np.append(A, 0.0)
+    return A[::2].sum() - A[1::2].sum()
+
+
+@accepted(*[lambda k=k: (vector(6), vector(5), k) for k in (0, 1, 2, 3)])
+def arrays_replaced_on_one_side(A, B, kind: int):
+    if kind == 0:
+        return np.zeros(3), 0.0
+    if kind == 1:
+        pass
+    elif kind == 2:
+        A = np.roll(A, 1)
+    else:
+        A = A[::-1]
+    longer, shorter = A, B
+    if len(A) < len(B) + kind:
+        longer = B
+        shorter = A
+    difference = longer.sum() - shorter[0] * longer[0]
+    A = A * 2.0
+    if A[0] > 1.0:
+        A = A + 1.0
+    return A, difference
+
+
+@accepted(lambda: (vector(6), vector(5)))
+def helpers_replacing_on_one_side(A, B):
+    difference = _of_even_length(A) - _of_even_length(B)
+    B[0] = _of_even_length(A[1:])
+    return difference
+
+
+@accepted(lambda: (matrix(4, 3), np.zeros(4)))
+def rows_replaced_under_conditions(A, sums):
+    for i in range(len(A)):
+        row = A[i]
+        if row[0] > 0.25:
+            row = row * 2.0
+        sums[i] = row.sum()
+
+
+@accepted(lambda: (matrix(4, 3), np.zeros((4, 3))), lambda: (np.ones((2, 3), dtype=np.int64), np.zeros((2, 3))))
+def arguments_by_position(A, C):
+    sums = A.sum(0, None, None, True), np.mean(A, 1, None, None, True), A.max(0, None, True), np.all(A, 0, None, True)
+    spread = A.var(1, None, None, 1), np.std(A, 0, None, None, 1), A.var(None, None, None, 1)
+    C[:] = np.cumsum(A, 0, None, None)
+    return *sums, *spread, np.linspace(0.0, 1.0, 5, True, False), np.clip(A, 0, 1, None)

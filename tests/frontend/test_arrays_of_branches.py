@@ -172,7 +172,59 @@ def with_two_names(A, B, n, m):
     return Y.sum()
 
 
-@pytest.mark.parametrize("kernel", [arguments_themselves, shapes_that_depend_on_data, other_types, with_two_names])
+def argument_or_copy(A, B, n, m):
+    if n > m:
+        A = A * 2.0
+    A[0] = 1.0
+
+
+def changed_under_another_name(A, B, n, m):
+    t = A * 2.0
+    part = t[1:]
+    if n > m:
+        part = part * 2.0
+    t[2] = 11.0
+    return part.sum()
+
+
+def _replaced(A, n):
+    if n > 3:
+        A = A * 2.0
+    return A
+
+
+def _replaced_and_changed(A, n):
+    if n > 3:
+        A = A * 2.0
+    A[0] = 1.0
+    return A.sum()
+
+
+def given_back_by_a_function(A, B, n, m):
+    t = A * 2.0
+    B = _replaced(t, n)
+    t[0] = 9.0
+    return B.sum()
+
+
+def changed_by_a_function(A, B, n, m):
+    t = A * 2.0
+    return _replaced_and_changed(t, n) + t[0, 0]
+
+
+REFUSED = [
+    arguments_themselves,
+    shapes_that_depend_on_data,
+    other_types,
+    with_two_names,
+    argument_or_copy,
+    changed_under_another_name,
+    given_back_by_a_function,
+    changed_by_a_function,
+]
+
+
+@pytest.mark.parametrize("kernel", REFUSED)
 def test_what_one_array_cannot_stand_for_is_refused(kernel: Callable[..., Any]) -> None:
     with pytest.raises(UnsupportedSourceError, match="may be one of several"):
         polytune.kernel(kernel)(square(5), square(5), 5, 5)

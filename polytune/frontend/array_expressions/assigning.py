@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
@@ -20,10 +19,10 @@ from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
 from polytune.frontend.array_expressions.slices import part_of, subscripts_of
 from polytune.frontend.array_expressions.stores import store, update
-from polytune.frontend.array_expressions.temporaries import allocate, kept, settled
+from polytune.frontend.array_expressions.temporaries import kept, settled
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Sum
 from polytune.frontend.array_expressions.views import in_memory, whole
-from polytune.frontend.expression import Compare, Expression, ParameterValue, Select
+from polytune.frontend.expression import Compare, Expression, ParameterValue
 from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
@@ -175,7 +174,7 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
         refuse_detached(frame, node, operand, name)
     if isinstance(operand, ArrayValue):
         operand = with_captured_subscripts(frame, node, operand)
-    wanted = _array_name(frame, name)
+    wanted = array_name(frame, name)
     if isinstance(operand, ArrayValue) and _is_replaced_later(frame, node, name, operand):
         operand = kept(frame, node, operand, wanted)
     result = settled(frame, node, operand, wanted) if isinstance(operand, Sum) else operand
@@ -219,7 +218,7 @@ def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = 
         return
     others = (binding for other, binding in frame.bindings.items() if other != name)
     is_seen = frame.kernel.arrays[array].role is not ArrayRole.LOCAL or not frame.kernel.owners.get(array)
-    is_shared = is_seen or any(_array_of(binding) == array for binding in others)
+    is_shared = is_seen or any(array_of(binding) == array for binding in others)
     if is_shared and not _stays_equal(frame, node, {name, *names_of(frame, array)}):
         raise frame.source.refusal(
             node,
@@ -232,10 +231,10 @@ def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = 
 def _stays_equal(frame: Frame, node: ast.AST, names: set[str]) -> bool:
     """Return whether an array and a copy of it, which these names mean, are the same from an expression on."""
     statement = enclosing_statement(frame.source.tree, node)
-    return statement is not None and _is_never_changed(frame, statement, names, before=True)
+    return statement is not None and is_never_changed(frame, statement, names, before=True)
 
 
-def _array_name(frame: Frame, name: str) -> str:
+def array_name(frame: Frame, name: str) -> str:
     """A name in the SCoP for an array that a name means: itself, where nothing else has it."""
     kernel = frame.kernel
     taken = {*kernel.arrays, *kernel.kinds, *kernel.knowledge.in_memory, *kernel.parameters}
@@ -314,10 +313,19 @@ def _may_be_copied(frame: Frame, node: ast.stmt, name: str, operand: ArrayValue 
         if len({ast.dump(each) for each in node.value.elts}) < len(node.value.elts):
             return False
         others -= {each for target in node.targets for each in _names_in(target)}
-    return not others or _is_never_changed(frame, node, {name, *others}, before=False)
+    return not others or is_never_changed(frame, node, {name, *others}, before=False)
 
 
-def _is_never_changed(frame: Frame, node: ast.stmt, names: set[str], *, before: bool) -> bool:
+def is_never_changed(frame: Frame, node: ast.stmt, names: set[str], *, before: bool) -> bool:
+    """Return whether no elements of an array are changed while several names have it, see ``may_be_copied``.
+
+    Args:
+        frame: where the statement stands.
+        node: from where on the names have it in common.
+        names: the names.
+        before: whether they have it before the statement, not only after it.
+    """
+
     def is_of_users(call: ast.Call) -> bool:
         root = call.func
         while isinstance(root, ast.Attribute):
@@ -345,7 +353,7 @@ def make_own(frame: Frame, node: ast.stmt, body: Sequence[ast.stmt], names: Coll
         return
     for name in _assigned(body):
         binding = frame.bindings.get(name)
-        array = _array_of(binding)
+        array = array_of(binding)
         if array is None or name not in names:
             continue
         assert isinstance(binding, ArrayBinding | ViewBinding)
@@ -353,59 +361,13 @@ def make_own(frame: Frame, node: ast.stmt, body: Sequence[ast.stmt], names: Coll
         if frame.kernel.arrays[array].role is ArrayRole.LOCAL and others == {name}:
             frame.kernel.owners[array] = (id(frame.names), name)
             continue
-        if not _is_never_changed(frame, node, {name, CALLER, *others}, before=True):
+        if not is_never_changed(frame, node, {name, CALLER, *others}, before=True):
             continue
         current = whole(frame, node, array) if isinstance(binding, ArrayBinding) else binding.view
-        copy = kept(frame, node, current, _array_name(frame, name))
+        copy = kept(frame, node, current, array_name(frame, name))
         assert copy.region is not None
         frame.bindings[name] = binding_of(frame, copy)
         frame.kernel.owners[copy.region.array] = (id(frame.names), name)
-
-
-def make_common(
-    frame: Frame, node: ast.stmt, sides: tuple[Frame, Frame], names: Collection[str], test: Expression
-) -> None:
-    """Make one array for each name that has got a new one on both sides of a branch.
-
-    Each side copies its own into it, so that which array the name means does not depend on what has run.  Its extents
-    are those of the side that runs.  Where an array has another name too, or is the caller's, or the shapes may differ
-    in a way that depends on data, all stays as it is.
-
-    Args:
-        frame: where the branch stands.
-        node: it.
-        sides: the frames of its sides, with all that stands in them.
-        names: those that are looked at.
-        test: the condition of the branch.
-    """
-    for name in names:
-        arrays = [side.bindings.get(name) for side in sides]
-        if not all(isinstance(each, ArrayBinding) for each in arrays) or arrays[0] == arrays[1]:
-            continue
-        own = [
-            whole(side, node, each.array)
-            for side, each in zip(sides, arrays, strict=True)
-            if isinstance(each, ArrayBinding) and _is_new(side, name, each.array)
-        ]
-        if len(own) < 2 or own[0].dtype != own[1].dtype or own[0].ndim != own[1].ndim:
-            continue
-        shape = tuple(
-            left if are_equal(frame, left, right) else Select(test, left, right, "int64")
-            for left, right in zip(own[0].shape, own[1].shape, strict=True)
-        )
-        if not all(map(frame.kernel.affine.is_function, shape)):
-            continue
-        region = allocate(frame, node, tuple(map(as_index, shape)), own[0].dtype, _array_name(frame, name))
-        for side, value in zip(sides, own, strict=True):
-            store(side, node, in_memory(frame.kernel, region, value.shape, is_new=True), value)
-            side.bindings[name] = ArrayBinding(region.array)
-        frame.kernel.owners[region.array] = (id(frame.names), name)
-
-
-def _is_new(frame: Frame, name: str, array: str) -> bool:
-    """Return whether an array was made for a name, and nothing else has it."""
-    is_local = frame.kernel.arrays[array].role is ArrayRole.LOCAL
-    return is_local and frame.kernel.owners.get(array) == (id(frame.names), name) and names_of(frame, array) == {name}
 
 
 def _assigned(body: Sequence[ast.stmt]) -> dict[str, None]:
@@ -432,10 +394,11 @@ def names_of(frame: Frame, array: str) -> set[str]:
 def _arrays_of(binding: Binding) -> set[str | None]:
     if isinstance(binding, TupleBinding):
         return {array for item in binding.items for array in _arrays_of(item)}
-    return {_array_of(binding)}
+    return {array_of(binding)}
 
 
-def _array_of(binding: Binding | None) -> str | None:
+def array_of(binding: Binding | None) -> str | None:
+    """The array that a name is, or is a part of; None where it means something else."""
     match binding:
         case ArrayBinding(array):
             return array

@@ -72,13 +72,13 @@ def _variance(call: ArrayCall) -> tuple[Operand, str]:
     return arithmetic(frame, node, "/", totals, count), promotion.part_type(wanted)
 
 
-@compiles(np.var, "a", "axis", "dtype", "ddof", "keepdims")
+@compiles(np.var, "a", "axis", "dtype", "-out", "ddof", "keepdims")
 def _var(call: ArrayCall) -> Operand:
     variance, dtype = _variance(call)
     return narrowed(call.frame, call.node, variance, dtype)
 
 
-@compiles(np.std, "a", "axis", "dtype", "ddof", "keepdims")
+@compiles(np.std, "a", "axis", "dtype", "-out", "ddof", "keepdims")
 def _std(call: ArrayCall) -> Operand:
     variance, dtype = _variance(call)
     deviation = elementwise(call.frame, call.node, lambda values: functions.apply(np.sqrt, values), [variance])

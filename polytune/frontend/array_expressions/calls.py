@@ -288,7 +288,8 @@ def matched(
         node: the call.
         name: what is called, for the message.
         parameters: the names; the last one may be ``*name``, which takes all further positional arguments as a tuple.
-            Those that are given by their names alone begin with ``=``.
+            Those that are given by their names alone begin with ``=``, and those that are not compiled with ``-``:
+            None or False may stand in their places.
         receiver: the array whose method it is, which is the first parameter; None for a function.
 
     Raises:
@@ -298,7 +299,8 @@ def matched(
     by_name = [each[1:] for each in names if each.startswith("=")]
     names = [each for each in names if not each.startswith("=")]
     rest = names[-1][1:] if names and names[-1].startswith("*") else None
-    plain = names[:-1] if rest else names
+    plain = [each.lstrip("-") for each in (names[:-1] if rest else names)]
+    left_out = [each[1:] for each in names if each.startswith("-")]
     arguments = dict(zip(plain, node.args, strict=False))
     extra = node.args[len(plain) :]
     if extra and rest:
@@ -310,15 +312,23 @@ def matched(
             extra = [*extra, keyword.value]
         else:
             arguments[keyword.arg] = keyword.value
+    extra = [*extra, *(arguments[name] for name in left_out if name in arguments and not _is_off(arguments[name]))]
+    arguments = {name: argument for name, argument in arguments.items() if name not in left_out}
     starred = [argument for argument in arguments.values() if isinstance(argument, ast.Starred)]
     if extra or starred:
+        compiled = [*(each.lstrip("*") for each in names if not each.startswith("-")), *by_name]
         raise frame.source.refusal(
             (extra or starred)[0],
             f"an argument of {name} that is not compiled",
-            f"of its arguments these are: {', '.join([*(each.lstrip('*') for each in names), *by_name]) or 'none'}",
+            f"of its arguments these are: {', '.join(compiled) or 'none'}",
             "leave it out, and do what it is for in a line of its own",
         )
     return arguments
+
+
+def _is_off(node: ast.expr) -> bool:
+    """Return whether an argument says that there is none, as ``out=None`` and ``retstep=False`` do."""
+    return isinstance(node, ast.Constant) and (node.value is None or node.value is False)
 
 
 def element_type_of(frame: Frame, node: ast.expr, among: Sequence[str] = (*DATA_TYPES, "bool")) -> str:

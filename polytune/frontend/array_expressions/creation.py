@@ -118,7 +118,7 @@ def _copy(call: ArrayCall) -> Operand:
     return kept(call.frame, call.node, call.array("a"), "copy")
 
 
-@compiles(np.array, "a", "dtype", "copy")
+@compiles(np.array, "a", "dtype", "=copy")
 def _array(call: ArrayCall) -> Operand:
     if "a" in call.arguments and isinstance(call.arguments["a"], ast.List | ast.Tuple):
         return _listed(call, call.arguments["a"])
@@ -215,7 +215,7 @@ def _converted(call: ArrayCall, array: ArrayValue) -> Operand:
     return kept(call.frame, call.node, converted, "copy")
 
 
-@compiles(np.astype, "a", "dtype", "copy")
+@compiles(np.astype, "a", "dtype", "=copy")
 def _astype(call: ArrayCall) -> Operand:
     """``A.astype(dtype)``, not computed before it is needed; a name for it gets a copy."""
     array = call.value("a")
@@ -327,7 +327,7 @@ def _arange_of_constants(call: ArrayCall, numbers: dict[str, float]) -> ArrayVal
     return ArrayValue((extent(call.frame, integer(count)),), "float64", at)
 
 
-@compiles(np.linspace, "start", "stop", "num", "endpoint", "dtype")
+@compiles(np.linspace, "start", "stop", "num", "endpoint", "-retstep", "dtype")
 def _linspace(call: ArrayCall) -> Operand:
     """``start + i * ((stop - start) / (num - 1))``, and ``stop`` itself at the end."""
     start, stop = call.value("start"), call.value("stop")

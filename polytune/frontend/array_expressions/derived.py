@@ -30,17 +30,17 @@ from polytune.frontend.promotion import Value, constant
 _REDUCED = ("axis", "keepdims")
 
 
-@compiles(np.amin, "a", "axis", "keepdims")
+@compiles(np.amin, "a", "axis", "-out", "keepdims")
 def _amin(call: ArrayCall) -> Operand:
     return call.of(np.min, call.operand("a"), *_REDUCED)
 
 
-@compiles(np.amax, "a", "axis", "keepdims")
+@compiles(np.amax, "a", "axis", "-out", "keepdims")
 def _amax(call: ArrayCall) -> Operand:
     return call.of(np.max, call.operand("a"), *_REDUCED)
 
 
-@compiles(np.ptp, "a", "axis", "keepdims")
+@compiles(np.ptp, "a", "axis", "-out", "keepdims")
 def _ptp(call: ArrayCall) -> Operand:
     array = _kept(call, call.array("a"))
     return arithmetic(call.frame, call.node, "-", call.of(np.max, array, *_REDUCED), call.of(np.min, array, *_REDUCED))
@@ -63,12 +63,12 @@ def _average(call: ArrayCall) -> Operand:
     return arithmetic(frame, node, "/", *sums)
 
 
-@compiles(np.nansum, "a", "axis", "dtype", "keepdims")
+@compiles(np.nansum, "a", "axis", "dtype", "-out", "keepdims")
 def _nansum(call: ArrayCall) -> Operand:
     return call.of(np.sum, _numbers(call, call.array("a")), *_REDUCED, "dtype")
 
 
-@compiles(np.nanmean, "a", "axis", "keepdims")
+@compiles(np.nanmean, "a", "axis", "-dtype", "-out", "keepdims")
 def _nanmean(call: ArrayCall) -> Operand:
     array = _kept(call, call.array("a"))
     if not promotion.is_inexact(array.dtype):
@@ -121,11 +121,11 @@ def _allclose(call: ArrayCall) -> Operand:
     return call.of(np.all, as_array(computed(call.frame, call.node, _isclose(call))))
 
 
-@compiles(np.array_equal, "a", "b", "equal_nan")
+@compiles(np.array_equal, "a1", "a2", "equal_nan")
 def _array_equal(call: ArrayCall) -> Operand:
     """Return whether all elements are equal, and the shapes, which each call decides."""
     frame, node = call.frame, call.node
-    left, right = call.array("a"), call.array("b")
+    left, right = call.array("a1"), call.array("a2")
     if left.ndim != right.ndim:
         return constant(False)
     same = [
@@ -185,7 +185,7 @@ def _select(call: ArrayCall) -> Operand:
     return found
 
 
-@compiles(np.clip, "a", "a_min", "a_max", "min", "max")
+@compiles(np.clip, "a", "a_min", "a_max", "-out", "=min", "=max")
 def _clip(call: ArrayCall) -> Operand:
     """``np.minimum(high, np.maximum(x, low))``; None is no bound."""
     found: Operand = call.value("a")

@@ -67,12 +67,12 @@ def _refuse_empty(call: ArrayCall, reduced: Reduced) -> None:
     require(call.frame, call.node, Compare(">", number.expression, ZERO), what, (), remedy, late=True)
 
 
-@compiles(np.min, "a", "axis", "keepdims", "initial")
+@compiles(np.min, "a", "axis", "-out", "keepdims", "initial")
 def _min(call: ArrayCall) -> Operand:
     return _with_initial(call, extremum(call, "min"), np.minimum)
 
 
-@compiles(np.max, "a", "axis", "keepdims", "initial")
+@compiles(np.max, "a", "axis", "-out", "keepdims", "initial")
 def _max(call: ArrayCall) -> Operand:
     return _with_initial(call, extremum(call, "max"), np.maximum)
 
@@ -133,12 +133,12 @@ def _position(call: ArrayCall, symbol: str) -> Operand:
     return where.result()
 
 
-@compiles(np.argmin, "a", "axis", "keepdims")
+@compiles(np.argmin, "a", "axis", "-out", "=keepdims")
 def _argmin(call: ArrayCall) -> Operand:
     return _position(call, "<")
 
 
-@compiles(np.argmax, "a", "axis", "keepdims")
+@compiles(np.argmax, "a", "axis", "-out", "=keepdims")
 def _argmax(call: ArrayCall) -> Operand:
     return _position(call, ">")
 

@@ -45,7 +45,7 @@ def _transform(name: str, length: Callable[[ArrayCall, Expression], Expression],
         text = f"numpy.fft.{name} * axis={axis} norm={norm!r}"
         return library_call(call.frame, call.node, text, [array], [(shape, dtype)])[0]
 
-    compiles(getattr(np.fft, name), "a", "axis", "norm")(handler)
+    compiles(getattr(np.fft, name), "a", "-n", "axis", "norm")(handler)
 
 
 def _not_empty(call: ArrayCall, size: Expression) -> None:
@@ -79,7 +79,7 @@ def _of_several_axes(name: str) -> None:
         text = f"numpy.fft.{name} * norm={norm!r}"
         return library_call(call.frame, call.node, text, [array], [(array.shape, _complex(array))])[0]
 
-    compiles(getattr(np.fft, name), "a", "norm")(handler)
+    compiles(getattr(np.fft, name), "a", "-s", "-axes", "norm")(handler)
 
 
 for _name in ("fft2", "ifft2", "fftn", "ifftn"):

@@ -50,10 +50,11 @@ from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
     SelectionBinding,
+    Stale,
     ViewBinding,
 )
 from polytune.frontend.functions import ArityError, is_known
-from polytune.frontend.names import lookup
+from polytune.frontend.names import lookup, note_read
 from polytune.frontend.promotion import Value
 
 
@@ -90,6 +91,8 @@ def _meaning(frame: Frame, node: ast.Name) -> Any:
                 return lookup(frame, node)
         except KeyError:
             return None
+    if isinstance(binding, Stale):
+        note_read(frame, binding)
     return binding
 
 

@@ -28,7 +28,7 @@ from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, constant, wider
 
-COMMON = ("a", "axis", "dtype", "keepdims")
+COMMON = ("a", "axis", "dtype", "-out", "keepdims")
 """The parameters that sums, products and means have."""
 
 
@@ -187,7 +187,7 @@ def _sum(call: ArrayCall) -> Operand:
     return narrowed(call.frame, call.node, found, dtype)
 
 
-@compiles(np.count_nonzero, "a", "axis", "keepdims")
+@compiles(np.count_nonzero, "a", "axis", "=keepdims")
 def _count_nonzero(call: ArrayCall) -> Operand:
     reduced = reduced_operand(call)
     array = reduced.array
@@ -223,11 +223,11 @@ def truth_of(call: ArrayCall, reduced: Reduced, symbol: str) -> Operand:
     return folded(call, reduced, "bool", start, step)
 
 
-@compiles(np.all, "a", "axis", "keepdims")
+@compiles(np.all, "a", "axis", "-out", "keepdims")
 def _all(call: ArrayCall) -> Operand:
     return truth_of(call, reduced_operand(call), "and")
 
 
-@compiles(np.any, "a", "axis", "keepdims")
+@compiles(np.any, "a", "axis", "-out", "keepdims")
 def _any(call: ArrayCall) -> Operand:
     return truth_of(call, reduced_operand(call), "or")

@@ -48,11 +48,11 @@ def _accumulated(call: ArrayCall, symbol: str) -> Operand:
     return in_memory(frame.kernel, region, array.shape, is_new=True)
 
 
-@compiles(np.cumsum, "a", "axis", "dtype", "out")
+@compiles(np.cumsum, "a", "axis", "dtype", "-out")
 def _cumsum(call: ArrayCall) -> Operand:
     return _accumulated(call, "+")
 
 
-@compiles(np.cumprod, "a", "axis", "dtype", "out")
+@compiles(np.cumprod, "a", "axis", "dtype", "-out")
 def _cumprod(call: ArrayCall) -> Operand:
     return _accumulated(call, "*")
