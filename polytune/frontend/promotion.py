@@ -84,12 +84,12 @@ class VariableKind:
 
     @property
     def is_truth(self) -> bool:
-        """Whether all that is assigned to it are truth values."""
+        """Return whether all that is assigned to it are truth values."""
         return "number" not in self.holds
 
     @property
     def is_mixed(self) -> bool:
-        """Whether it holds a truth value at one place and a number at another."""
+        """Return whether it holds a truth value at one place and a number at another."""
         return "number" in self.holds and len(self.holds) > 1
 
     @property
