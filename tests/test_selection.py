@@ -137,6 +137,8 @@ def marked_items(tmp_path: Path):
             "-q",
             "-p",
             "no:cacheprovider",
+            "-p",
+            "no:zarr",  # as in pyproject.toml, which is not read here
             "--import-mode=importlib",
             f"--rootdir={tmp_path}",
         ]
