@@ -333,9 +333,10 @@ def _convert(dtype: str, weak: bool, arguments: list[Value]) -> Value:
 _Rule = tuple[int, int, Callable[[list[Value]], Value]]
 
 
-def _table() -> dict[Any, _Rule]:
+def _own_rules() -> dict[Any, _Rule]:
+    """The functions that have a rule each."""
     many = 64
-    table: dict[Any, _Rule] = {
+    return {
         abs: (1, 1, lambda arguments: absolute(arguments[0])),
         min: (2, many, partial(_fold, "min")),
         max: (2, many, partial(_fold, "max")),
@@ -383,6 +384,12 @@ def _table() -> dict[Any, _Rule]:
         np.angle: (1, 1, lambda arguments: angle(arguments[0])),
         complex: (1, 2, _complex),
     }
+
+
+def _table() -> dict[Any, _Rule]:
+    """The functions with a rule of their own, and those of families, as comparisons and what the mathematical library
+    has."""
+    table = _own_rules()
     for function, symbol in _COMPARISONS.items():
         table[function] = (2, 2, partial(_compared, symbol))
     table |= {function: (2, 2, partial(_of_bits, symbol)) for function, symbol in _BITS.items()}

@@ -147,71 +147,72 @@ def _finite(value: float) -> float | None:
 
 
 def _tables(report: dict[str, Any], threshold: float, probability: float) -> list[Table]:
-    kernel = report["kernel"]
-    tables = [
-        _table(
-            f"{kernel}: what reaches {threshold:.0%} of the best performance",
-            ["recording", "configurations", "portion", f"steps for {probability:.0%}"],
-            [
-                [name, str(entry["configurations"]), f"{entry['portion']:.5f}", str(entry["steps"])]
-                for name, entry in report["portions"].items()
-            ]
-            + (
-                [["average", "", f"{report['mean_portion']:.5f} ± {report['portion_deviation']:.5f}", ""]]
-                if report["portion_deviation"] is not None
-                else []
-            ),
-        )
+    made = [_portions(report, threshold, probability), _information(report), _prunings(report)]
+    return [*made, _convergence(report)] if report["convergence"] else made
+
+
+def _portions(report: dict[str, Any], threshold: float, probability: float) -> Table:
+    rows = [
+        [name, str(entry["configurations"]), f"{entry['portion']:.5f}", str(entry["steps"])]
+        for name, entry in report["portions"].items()
     ]
+    if report["portion_deviation"] is not None:
+        rows.append(["average", "", f"{report['mean_portion']:.5f} ± {report['portion_deviation']:.5f}", ""])
+    return _table(
+        f"{report['kernel']}: what reaches {threshold:.0%} of the best performance",
+        ["recording", "configurations", "portion", f"steps for {probability:.0%}"],
+        rows,
+    )
+
+
+def _information(report: dict[str, Any]) -> Table:
     information = report["information"]
     names = list(information)
     parameters = sorted(information[names[0]], key=lambda p: -statistics.fmean(information[name][p] for name in names))
-    tables.append(
-        _table(
-            f"{kernel}: mutual information with the time, in bits",
-            ["parameter", *names],
-            [[parameter, *(f"{information[name][parameter]:.4f}" for name in names)] for parameter in parameters],
-        )
+    return _table(
+        f"{report['kernel']}: mutual information with the time, in bits",
+        ["parameter", *names],
+        [[parameter, *(f"{information[name][parameter]:.4f}" for name in names)] for parameter in parameters],
     )
-    tables.append(
-        _table(
-            f"{kernel}: pruned by what one says, held against another",
-            ["from", "to", "method", "SSR", "PP", "PR", "recall", "random steps", "pruned"],
+
+
+def _prunings(report: dict[str, Any]) -> Table:
+    return _table(
+        f"{report['kernel']}: pruned by what one says, held against another",
+        ["from", "to", "method", "SSR", "PP", "PR", "recall", "random steps", "pruned"],
+        [
             [
-                [
-                    row["source"],
-                    row["target"],
-                    row["method"],
-                    _number(row["reduction"], ".1f"),
-                    f"{row['pruned']}/{row['parameters']}",
-                    f"{row['performance']:.3f}",
-                    f"{row['recall']:.2f}",
-                    _number(row["full_steps"], ".0f"),
-                    _number(row["pruned_steps"], ".0f"),
-                ]
-                for row in report["prunings"]
-            ],
-        )
+                row["source"],
+                row["target"],
+                row["method"],
+                _number(row["reduction"], ".1f"),
+                f"{row['pruned']}/{row['parameters']}",
+                f"{row['performance']:.3f}",
+                f"{row['recall']:.2f}",
+                _number(row["full_steps"], ".0f"),
+                _number(row["pruned_steps"], ".0f"),
+            ]
+            for row in report["prunings"]
+        ],
     )
-    if report["convergence"]:
-        tables.append(
-            _table(
-                f"{kernel}: mean steps of {report['convergence'][0]['repeats']} runs to one that performs well",
-                ["from", "to", "search", "full space", "pruned space", "gain"],
-                [
-                    [
-                        row["source"],
-                        row["target"],
-                        row["search"],
-                        _number(row["full"], ".1f"),
-                        _number(row["pruned"], ".1f"),
-                        f"{row['gain']:.2f}",
-                    ]
-                    for row in report["convergence"]
-                ],
-            )
-        )
-    return tables
+
+
+def _convergence(report: dict[str, Any]) -> Table:
+    return _table(
+        f"{report['kernel']}: mean steps of {report['convergence'][0]['repeats']} runs to one that performs well",
+        ["from", "to", "search", "full space", "pruned space", "gain"],
+        [
+            [
+                row["source"],
+                row["target"],
+                row["search"],
+                _number(row["full"], ".1f"),
+                _number(row["pruned"], ".1f"),
+                f"{row['gain']:.2f}",
+            ]
+            for row in report["convergence"]
+        ],
+    )
 
 
 def _table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
