@@ -310,3 +310,18 @@ def test_extents_of_one_that_are_left_out_are_known() -> None:
     for shape in ((1, 3), (2, 1), (1, 1)):
         with pytest.raises(ArgumentError, match="an extent of 1 in this call"):
             kernel(np.ones(shape))
+
+
+def of_whole_arrays(Z):
+    return np.abs(Z), Z * Z, np.reciprocal(Z), 1 / Z, Z / (Z + 1)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_complex_arrays_have_the_digits_of_scalars(dtype: Any) -> None:
+    Z = (np.random.default_rng(0).standard_normal((500, 2)) @ [1, 1j]).astype(dtype)
+    found = polytune.kernel(strict=True, background=False)(of_whole_arrays)(Z)
+    quotients = [1 / z for z in Z]
+    scalars = [abs(z) for z in Z], [z * z for z in Z], quotients, quotients, [z / (z + 1) for z in Z]
+    for numbers, of_scalars, of_array in zip(found, scalars, of_whole_arrays(Z), strict=True):
+        np.testing.assert_allclose(numbers, of_array, rtol=3 * np.finfo(dtype).eps)
+        np.testing.assert_array_equal(numbers, of_scalars)

@@ -82,7 +82,8 @@ class _Typed(np.ndarray):
 def _call_library(text: str, results: int, memory: tuple[PartOfArray, ...]) -> None:
     """A call of NumPy; what it raises passes through the interpreted code."""
     _, *parts = memory
-    found = [np.empty(part.extents, part.view.array.dtype).view(_Typed) for part in parts[:results]]
+    kind = np.ndarray if text.startswith("def ") else _Typed  # the statements of a loop may convert
+    found = [np.empty(part.extents, part.view.array.dtype).view(kind) for part in parts[:results]]
     run_library(text, found, [part.values() for part in parts[results:]])
     for part, values in zip(parts, found, strict=False):
         part.write(values)
