@@ -272,3 +272,17 @@ def test_built_packages_return_what_kernels_do(tmp_path: Path, monkeypatch: pyte
     finally:
         for name in [name for name in sys.modules if name.startswith("built_results")]:
             del sys.modules[name]
+
+
+def test_results_that_are_no_numbers() -> None:
+    @polytune.kernel
+    def of_arguments(A, x: float, y: float):
+        A[0] = 1.0
+        if y > 2.5:
+            return np.log(x), y**0.5
+        return np.sqrt(x), np.abs(x) / y
+
+    for x, y in ((0.25, 2.0), (-0.25, 0.5), (-1.0, 3.0), (0.0, 3.0), (1.0, 0.0)):
+        with np.errstate(all="ignore"):
+            expected = of_arguments.__wrapped__(np.zeros(2), np.float64(x), np.float64(y))
+        np.testing.assert_allclose(of_arguments(np.zeros(2), x, y), expected, rtol=1e-14)

@@ -72,7 +72,7 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
                 f"the array {name!r} is read where it may be one of several",
                 "it is assigned in a loop or a branch that ends before, and which array a name means must not depend "
                 "on what has run",
-                f"make the array before, as {name} = {name}.copy(), and assign its elements there: {name}[:] = ...",
+                f"make the array before, and assign its elements there: {name}[:] = ...",
             )
         if frame.unique(name) in frame.kernel.knowledge.in_memory:
             raise frame.source.refusal(

@@ -12,7 +12,7 @@ from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.bindings import map_arrays, map_values, meaning_of
 from polytune.frontend.called_functions import definition_of
 from polytune.frontend.calls_first import PASSED_ON
-from polytune.frontend.expression import Counter, Element, Expression, Iterator, Unary, walk
+from polytune.frontend.expression import Binary, Call, Counter, Element, Expression, Iterator, Power, Unary, walk
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -28,7 +28,7 @@ from polytune.frontend.frame import (
 )
 from polytune.frontend.numbers import read
 from polytune.frontend.preconditions import error_text, structure_lines
-from polytune.frontend.promotion import Value, compare, constant
+from polytune.frontend.promotion import Value, compare, constant, is_inexact
 from polytune.frontend.results import (
     Result,
     ReturnedArray,
@@ -176,9 +176,18 @@ def _kept(frame: Frame, node: ast.Return, value: Value, *, is_first: bool = Fals
     # Python's not, which puts the result together, gives a bool of Python's.
     parts = walk(value.expression) if not value.weak else ()
     is_negation = any(isinstance(part, Unary) and part.operator == "not" for part in parts)
-    if not (is_element or is_counted or is_variable or is_negation or is_first):
+    # Python raises errors, or gives complex numbers, where a kernel has infinities and NaN.
+    is_partial = any(_may_fail_in_python(part) for part in walk(value.expression))
+    if not (is_element or is_counted or is_variable or is_negation or is_partial or is_first):
         return value
     return store_scalar(frame, node, frame.kernel.fresh("result"), value)
+
+
+def _may_fail_in_python(part: Expression) -> bool:
+    match part:
+        case Call() | Power() | Binary("/" | "//" | "%"):
+            return is_inexact(part.dtype)
+    return False
 
 
 def _in_slots(frame: Frame, node: ast.Return, meaning: Meaning) -> Meaning:
