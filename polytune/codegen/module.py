@@ -10,7 +10,7 @@ from polytune.codegen.module_header import calls_library, header_text
 from polytune.codegen.names import module_namespace
 from polytune.codegen.numba_source import write_version
 from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
-from polytune.codegen.python_expressions import expression_text, result_text, text_of_result
+from polytune.codegen.python_expressions import expression_text, result_text
 from polytune.codegen.sizes import size_choices, teams_of
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
@@ -189,7 +189,7 @@ def _write_result(writer: SourceWriter, scop: Scop) -> None:
     names = [*_with_parameters(scop), *map(scratch_name, storage_of(scop).scratch)]
 
     def text(node: Expression) -> str:
-        return text_of_result(node, lambda element: f"{scratch_name(element.array)}[0]")
+        return expression_text(node, lambda element: f"{scratch_name(element.array)}[0]", compiled=False)
 
     with writer.indented(f"def result({', '.join(names)}):"):
         writer.line('"""What the kernel returns."""')

@@ -92,13 +92,6 @@ def _of_errors(scop: Scop, namespace: Namespace) -> str:
     return f"from polytune.runtime.raising import {names}\n" if raised_errors(scop.result) else ""
 
 
-def _of_results(scop: Scop, namespace: Namespace) -> str:
-    """The import of what computes functions of numbers when a kernel has run."""
-    if scop.result is None or not any(isinstance(node, Call) for node in walk(scop.result)):
-        return ""
-    return f"from polytune.runtime.results import {_imported(namespace, 'computed')}\n"
-
-
 def _of_index_checks(scop: Scop, namespace: Namespace) -> str:
     """The import of what tests index arrays."""
     return f"from polytune.runtime.subscripts import {_imported(namespace, 'require_range')}\n" if scop.checks else ""
@@ -152,7 +145,7 @@ from polytune.runtime.arithmetic import {_imported(namespace, *_arithmetic(scop)
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported(namespace, "attach", "integer", "number")}
 {of_elements}from polytune.runtime.memory import {views}
-{parts}{of_checks}{_of_results(scop, namespace)}{teams}from polytune.runtime.threads import current_threads
+{parts}{of_checks}{teams}from polytune.runtime.threads import current_threads
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space

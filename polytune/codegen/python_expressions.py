@@ -97,16 +97,6 @@ def expression_text(expression: VectorExpression, element: ElementText = no_elem
     return _Printer(element, compiled).text(expression)
 
 
-def text_of_result(expression: Expression, element: ElementText) -> str:
-    """The text of an expression that Python computes when a kernel has run, as compiled code would.
-
-    Args:
-        expression: the expression.
-        element: gives the text of scalars.
-    """
-    return _PrinterOfResults(element, compiled=False).text(expression)
-
-
 class _Printer:
     def __init__(self, element: ElementText, compiled: bool):
         self.element, self.compiled = element, compiled
@@ -179,9 +169,6 @@ class _Printer:
                 return f"{MARK}np.{NUMPY_NAMES.get(function, function)}({self.arguments(node)})", _ATOM
             case _:
                 pass
-        return self.real_call(node)
-
-    def real_call(self, node: Call) -> tuple[str, int]:
         call = f"{MARK}{'np' if node.function in _NUMPY_ONLY else 'math'}.{node.function}({self.arguments(node)})"
         return (f"{MARK}np.{node.dtype}({call})", _ATOM) if node.dtype != "float64" else (call, _ATOM)
 
@@ -234,17 +221,6 @@ class _Printer:
     def extremum(self, node: Binary) -> tuple[str, int]:
         name = {"min": "least", "max": "greatest"}[node.operator] if self.compiled else node.operator
         return f"{MARK}{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
-
-
-class _PrinterOfResults(_Printer):
-    """Prints what Python computes: the functions of ``math`` raise errors where those of compiled code give NaN and
-    infinities, and give numbers of Python's types."""
-
-    def real_call(self, node: Call) -> tuple[str, int]:
-        arguments = self.arguments(node)
-        numpy = node.function in _NUMPY_ONLY
-        call = f"np.{node.function}({arguments})" if numpy else f"computed({MARK}math.{node.function}, {arguments})"
-        return f"{MARK}np.{node.dtype}({MARK}{call})", _ATOM
 
 
 def _constant(value: Any, dtype: str) -> tuple[str, int]:
