@@ -9,7 +9,8 @@ import numpy as np
 from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.calls import element_type_of
 from polytune.frontend.array_expressions.sizes import require_size
-from polytune.frontend.frame import ArrayBinding, Frame
+from polytune.frontend.frame import Frame
+from polytune.frontend.meanings import ArrayBinding
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.numbers import number
 from polytune.frontend.parameters import derive

@@ -15,10 +15,10 @@ from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import bound_array, whole
 from polytune.frontend.bindings import decided_side, meaning_of
 from polytune.frontend.expressions import evaluate
-from polytune.frontend.frame import (
+from polytune.frontend.frame import Frame
+from polytune.frontend.meanings import (
     ArrayBinding,
     Binding,
-    Frame,
     ObjectBinding,
     ShapeBinding,
     TupleBinding,

@@ -9,9 +9,9 @@ from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.expressions import evaluate
-from polytune.frontend.frame import (
+from polytune.frontend.frame import Frame
+from polytune.frontend.meanings import (
     ArrayBinding,
-    Frame,
     Meaning,
     ObjectBinding,
     SelectionBinding,

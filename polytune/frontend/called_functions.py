@@ -13,7 +13,8 @@ import numpy as np
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend.comprehensions import Meaning
 from polytune.frontend.desugaring import meaning_outside
-from polytune.frontend.frame import Binding, ObjectBinding, assigned_names
+from polytune.frontend.frame import assigned_names
+from polytune.frontend.meanings import Binding, ObjectBinding
 from polytune.frontend.source import NestedFunction, Source, inlinable, nodes_inside, read_source
 from polytune.records import dataclass
 

@@ -8,7 +8,8 @@ from polytune.frontend import promotion
 from polytune.frontend.array_expressions.elementwise import compared
 from polytune.frontend.array_expressions.operators import ambiguous
 from polytune.frontend.array_expressions.values import Operand
-from polytune.frontend.frame import Frame, ValueBinding
+from polytune.frontend.frame import Frame
+from polytune.frontend.meanings import ValueBinding
 from polytune.frontend.numbers import number
 from polytune.frontend.objects import compared_objects
 from polytune.frontend.promotion import Value

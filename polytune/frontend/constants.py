@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from polytune.frontend.expression import Constant
-from polytune.frontend.frame import Frame, KernelWalk, Meaning, TupleBinding, ValueBinding
+from polytune.frontend.frame import Frame, KernelWalk
+from polytune.frontend.meanings import Meaning, TupleBinding, ValueBinding
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import Array, ArrayRole
 from polytune.signature import DATA_TYPES

@@ -20,10 +20,11 @@ from polytune.frontend.expression import (
     Loop,
     While,
 )
-from polytune.frontend.frame import (
+from polytune.frontend.frame import Frame, assigned_names
+from polytune.frontend.iteration import counted, in_steps
+from polytune.frontend.meanings import (
     ArrayBinding,
     Binding,
-    Frame,
     ObjectBinding,
     ScalarBinding,
     SelectionBinding,
@@ -31,9 +32,7 @@ from polytune.frontend.frame import (
     Unknown,
     ValueBinding,
     ViewBinding,
-    assigned_names,
 )
-from polytune.frontend.iteration import counted, in_steps
 from polytune.frontend.numbers import condition, number
 from polytune.frontend.opaque import branch_on_data, may_change_outcome, operations_of
 from polytune.frontend.parameters import with_products

@@ -21,9 +21,11 @@ from polytune.frontend.array_expressions.views import whole
 from polytune.frontend.comparisons import comparison
 from polytune.frontend.complex_numbers import conjugated
 from polytune.frontend.expression import Cast, Element, Select, walk
-from polytune.frontend.frame import (
+from polytune.frontend.frame import Frame
+from polytune.frontend.functions import ArityError, apply, is_known
+from polytune.frontend.literals import constant_value, read_text
+from polytune.frontend.meanings import (
     ArrayBinding,
-    Frame,
     Meaning,
     ObjectBinding,
     ScalarBinding,
@@ -34,8 +36,6 @@ from polytune.frontend.frame import (
     ValueBinding,
     ViewBinding,
 )
-from polytune.frontend.functions import ArityError, apply, is_known
-from polytune.frontend.literals import constant_value, read_text
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.numbers import condition, conjunction, number, read
 from polytune.frontend.objects import known_object

@@ -23,19 +23,9 @@ from polytune.frontend.calls_first import GUARDED, RAISED, with_calls_first
 from polytune.frontend.constants import constant_array, tuple_of
 from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, arrays_written
-from polytune.frontend.frame import (
-    ArrayBinding,
-    Exits,
-    Frame,
-    Meaning,
-    ObjectBinding,
-    ScalarBinding,
-    TupleBinding,
-    UnknownNameError,
-    ValueBinding,
-    assigned_names,
-)
+from polytune.frontend.frame import Exits, Frame, UnknownNameError, assigned_names
 from polytune.frontend.jumps import structured
+from polytune.frontend.meanings import ArrayBinding, Meaning, ObjectBinding, ScalarBinding, TupleBinding, ValueBinding
 from polytune.frontend.opaque import performed
 from polytune.frontend.program import Node, Perform
 from polytune.frontend.pure import evaluate, is_expression

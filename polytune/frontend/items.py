@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 
-from polytune.frontend.frame import Frame, Meaning, TupleBinding, ValueBinding
+from polytune.frontend.frame import Frame
 from polytune.frontend.headers import with_rewritten_expressions
+from polytune.frontend.meanings import Meaning, TupleBinding, ValueBinding
 
 
 def with_items_named(frame: Frame, node: ast.stmt) -> ast.stmt:

@@ -14,16 +14,15 @@ from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.bindings import items_of, meaning_of
 from polytune.frontend.comprehensions import placed, required
-from polytune.frontend.frame import (
+from polytune.frontend.frame import Frame, assigned_names
+from polytune.frontend.meanings import (
     ArrayBinding,
-    Frame,
     Meaning,
     ObjectBinding,
     SelectionBinding,
     Unknown,
     ValueBinding,
     ViewBinding,
-    assigned_names,
 )
 from polytune.frontend.names import is_of_numba, lookup, outside_object
 from polytune.frontend.outside_calls import is_method

@@ -25,12 +25,12 @@ from polytune.frontend.frame import (
     NumPyLoopError,
     RaisingFunctionError,
     ReconsiderError,
-    ScalarBinding,
     SidesOfBranchError,
     assigned_names,
 )
 from polytune.frontend.inline import inline_call
 from polytune.frontend.jumps import structured
+from polytune.frontend.meanings import ScalarBinding
 from polytune.frontend.numpy_loops import without_shapes
 from polytune.frontend.obstacles import in_source_order, note
 from polytune.frontend.opaque import performed

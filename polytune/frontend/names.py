@@ -8,17 +8,14 @@ from typing import Any
 import numpy as np
 
 from polytune.frontend.constants import constant_array, tuple_of
-from polytune.frontend.frame import (
+from polytune.frontend.frame import Frame, ReconsiderError, SidesOfBranchError, UnknownNameError
+from polytune.frontend.meanings import (
     ArrayBinding,
-    Frame,
     Meaning,
     ObjectBinding,
-    ReconsiderError,
     ScalarBinding,
-    SidesOfBranchError,
     Stale,
     Unknown,
-    UnknownNameError,
     UnsizedBinding,
     ValueBinding,
     ViewBinding,

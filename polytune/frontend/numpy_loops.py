@@ -23,22 +23,19 @@ from polytune.frontend.array_expressions.library import in_place_call
 from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.array_expressions.views import whole
 from polytune.frontend.desugaring import meaning_outside
-from polytune.frontend.frame import (
+from polytune.frontend.frame import Frame, KernelWalk, NumPyLoopError, ShapesOfDataError
+from polytune.frontend.loop_names import AnyLoop, arrays_changed, begins_new, is_left_behind, mentions, names_replaced
+from polytune.frontend.meanings import (
     ArrayBinding,
-    Frame,
-    KernelWalk,
     Meaning,
-    NumPyLoopError,
     ObjectBinding,
     ScalarBinding,
     ShapeBinding,
-    ShapesOfDataError,
     Stale,
     TupleBinding,
     ValueBinding,
     ViewBinding,
 )
-from polytune.frontend.loop_names import AnyLoop, arrays_changed, begins_new, is_left_behind, mentions, names_replaced
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.source import nodes_inside

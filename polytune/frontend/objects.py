@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from polytune.frontend.frame import (
+from polytune.frontend.frame import Frame
+from polytune.frontend.meanings import (
     ArrayBinding,
-    Frame,
     ObjectBinding,
     ScalarBinding,
     SelectionBinding,

@@ -15,19 +15,8 @@ from dataclasses import replace
 from polytune.errors import Obstacle, UnsupportedSourceError
 from polytune.frontend.expression import Compare, Constant, ParameterValue
 from polytune.frontend.expressions import evaluate
-from polytune.frontend.frame import (
-    ArrayBinding,
-    Frame,
-    KernelWalk,
-    ObjectBinding,
-    ShapesOfDataError,
-    Stale,
-    Unknown,
-    UnknownNameError,
-    ValueBinding,
-    ViewBinding,
-    assigned_names,
-)
+from polytune.frontend.frame import Frame, KernelWalk, ShapesOfDataError, UnknownNameError, assigned_names
+from polytune.frontend.meanings import ArrayBinding, ObjectBinding, Stale, Unknown, ValueBinding, ViewBinding
 from polytune.frontend.numpy_loops import note_shapes, restart_by_numpy
 from polytune.frontend.outside_calls import unknown_call
 from polytune.frontend.promotion import Value

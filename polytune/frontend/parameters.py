@@ -25,18 +25,16 @@ from polytune.frontend.expression import (
     map_children,
     walk,
 )
-from polytune.frontend.frame import (
+from polytune.frontend.frame import Frame, KernelWalk, assigned_names
+from polytune.frontend.meanings import (
     ArrayBinding,
     Binding,
-    Frame,
-    KernelWalk,
     Meaning,
     ObjectBinding,
     ScalarBinding,
     TupleBinding,
     Unknown,
     ValueBinding,
-    assigned_names,
 )
 from polytune.frontend.promotion import ScalarKind, Value, number, truth
 from polytune.frontend.scop import Array, ArrayRole, Parameter

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from polytune.frontend import promotion
-from polytune.frontend.frame import Frame, ObjectBinding, ValueBinding, assigned_names
+from polytune.frontend.frame import Frame, assigned_names
+from polytune.frontend.meanings import ObjectBinding, ValueBinding
 from polytune.frontend.names import outside_object
 from polytune.frontend.numbers import condition, read
 from polytune.frontend.objects import known_object

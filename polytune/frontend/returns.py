@@ -13,13 +13,11 @@ from polytune.frontend.bindings import map_arrays, map_values, meaning_of
 from polytune.frontend.called_functions import definition_of
 from polytune.frontend.calls_first import PASSED_ON
 from polytune.frontend.expression import Binary, Call, Counter, Element, Expression, Iterator, Power, Unary, walk
-from polytune.frontend.frame import (
+from polytune.frontend.frame import Frame, KernelWalk, RaisingFunctionError
+from polytune.frontend.meanings import (
     ArrayBinding,
-    Frame,
-    KernelWalk,
     Meaning,
     ObjectBinding,
-    RaisingFunctionError,
     SelectionBinding,
     ShapeBinding,
     TupleBinding,

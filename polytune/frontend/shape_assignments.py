@@ -13,7 +13,8 @@ from collections.abc import Callable, Collection
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend.array_expressions.assigning import names_of
 from polytune.frontend.comprehensions import placed
-from polytune.frontend.frame import ArrayBinding, Frame
+from polytune.frontend.frame import Frame
+from polytune.frontend.meanings import ArrayBinding
 from polytune.frontend.names import lookup
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.source import arguments_of

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from polytune.frontend.comprehensions import placed
-from polytune.frontend.frame import Frame, Meaning, ObjectBinding, SliceObject, ValueBinding
+from polytune.frontend.frame import Frame
 from polytune.frontend.headers import with_rewritten_expressions
+from polytune.frontend.meanings import Meaning, ObjectBinding, SliceObject, ValueBinding
 from polytune.frontend.names import outside_object
 from polytune.frontend.numbers import number
 from polytune.frontend.source import nodes_inside

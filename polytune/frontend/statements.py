@@ -17,8 +17,9 @@ from polytune.frontend.assignments import assign_augmented, assign_targets
 from polytune.frontend.comprehensions import remedy_of
 from polytune.frontend.expression import Break, Continue, Element, walk
 from polytune.frontend.expressions import evaluate
-from polytune.frontend.frame import Frame, ObjectBinding, TupleBinding, Unknown
+from polytune.frontend.frame import Frame
 from polytune.frontend.items import with_items_named
+from polytune.frontend.meanings import ObjectBinding, TupleBinding, Unknown
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.numbers import number, read
 from polytune.frontend.numpy_loops import lower_by_numpy

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from polytune.frontend.comprehensions import placed
-from polytune.frontend.frame import ArrayBinding, Frame, ViewBinding, assigned_names
+from polytune.frontend.frame import Frame, assigned_names
 from polytune.frontend.iteration import LoopMaker
 from polytune.frontend.jumps import own_jumps
+from polytune.frontend.meanings import ArrayBinding, ViewBinding
 from polytune.frontend.names import lookup, outside_object
 
 

@@ -9,7 +9,8 @@ from polytune.frontend.affine import NotAffineError, as_index
 from polytune.frontend.array_expressions.negative_subscripts import counted_from_the_end
 from polytune.frontend.constants import constant_array
 from polytune.frontend.expression import Element, Expression
-from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding, TupleBinding, ValueBinding
+from polytune.frontend.frame import Frame
+from polytune.frontend.meanings import ArrayBinding, ObjectBinding, TupleBinding, ValueBinding
 from polytune.frontend.names import lookup
 from polytune.frontend.parameters import with_products
 from polytune.frontend.promotion import Value, binary, cast, compare, constant, select

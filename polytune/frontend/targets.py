@@ -14,11 +14,10 @@ from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.bindings import map_values
 from polytune.frontend.expression import Assign, Constant, Element, Logical, walk
 from polytune.frontend.expressions import evaluate
-from polytune.frontend.frame import (
+from polytune.frontend.frame import Frame, ReconsiderError
+from polytune.frontend.meanings import (
     ArrayBinding,
-    Frame,
     Meaning,
-    ReconsiderError,
     ScalarBinding,
     SelectionBinding,
     Stale,

@@ -16,9 +16,9 @@ from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.several import several_arrays
 from polytune.frontend.array_expressions.values import ArrayValue
-from polytune.frontend.frame import (
+from polytune.frontend.frame import Frame
+from polytune.frontend.meanings import (
     ArrayBinding,
-    Frame,
     Meaning,
     SelectionBinding,
     ShapeBinding,

@@ -15,14 +15,8 @@ from polytune.frontend.array_expressions.views import whole
 from polytune.frontend.bindings import items_of, map_values, meaning_of
 from polytune.frontend.expression import Element, walk
 from polytune.frontend.expressions import evaluate
-from polytune.frontend.frame import (
-    ArrayBinding,
-    Frame,
-    Meaning,
-    TupleBinding,
-    ValueBinding,
-    ViewBinding,
-)
+from polytune.frontend.frame import Frame
+from polytune.frontend.meanings import ArrayBinding, Meaning, TupleBinding, ValueBinding, ViewBinding
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.numbers import number
 from polytune.frontend.promotion import Value

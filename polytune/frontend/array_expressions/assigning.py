@@ -23,16 +23,8 @@ from polytune.frontend.array_expressions.temporaries import kept, settled
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Sum
 from polytune.frontend.array_expressions.views import in_memory, whole
 from polytune.frontend.expression import Compare, Expression, ParameterValue
-from polytune.frontend.frame import (
-    ArrayBinding,
-    Binding,
-    Frame,
-    Meaning,
-    SelectionBinding,
-    ShapesOfDataError,
-    TupleBinding,
-    ViewBinding,
-)
+from polytune.frontend.frame import Frame, ShapesOfDataError
+from polytune.frontend.meanings import ArrayBinding, Binding, Meaning, SelectionBinding, TupleBinding, ViewBinding
 from polytune.frontend.names import outside_object
 from polytune.frontend.refusals import counted
 from polytune.frontend.scop import ArrayRole

@@ -22,7 +22,8 @@ from polytune.frontend.array_expressions.sizes import require, size_text
 from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.expression import Compare, Expression
-from polytune.frontend.frame import Frame, ShapesOfDataError, TupleBinding
+from polytune.frontend.frame import Frame, ShapesOfDataError
+from polytune.frontend.meanings import TupleBinding
 from polytune.frontend.names import element_type
 from polytune.frontend.parameters import derive, with_products
 from polytune.frontend.promotion import Value, number

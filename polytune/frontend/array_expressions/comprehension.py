@@ -16,7 +16,8 @@ from polytune.frontend.array_expressions.temporaries import allocate, assigned, 
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import in_memory, rearranged
 from polytune.frontend.expression import Compare, Expression, Iterator, walk
-from polytune.frontend.frame import Frame, ValueBinding, ViewBinding
+from polytune.frontend.frame import Frame
+from polytune.frontend.meanings import ValueBinding, ViewBinding
 from polytune.frontend.names import outside_object
 from polytune.frontend.parameters import with_products
 from polytune.frontend.program import Node, RangeLoop

@@ -46,14 +46,9 @@ from polytune.frontend.array_expressions.slices import is_ellipsis, is_none, par
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
 from polytune.frontend.array_expressions.views import permuted
-from polytune.frontend.frame import (
-    ArrayBinding,
-    Frame,
-    SelectionBinding,
-    Stale,
-    ViewBinding,
-)
+from polytune.frontend.frame import Frame
 from polytune.frontend.functions import ArityError, is_known
+from polytune.frontend.meanings import ArrayBinding, SelectionBinding, Stale, ViewBinding
 from polytune.frontend.names import lookup, note_read
 from polytune.frontend.promotion import Value
 

@@ -8,7 +8,8 @@ from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.rearrangements import in_shape
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
-from polytune.frontend.frame import ArrayBinding, Frame, ViewBinding
+from polytune.frontend.frame import Frame
+from polytune.frontend.meanings import ArrayBinding, ViewBinding
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.source import enclosing_statement, nodes_inside
 from polytune.signature import ArrayType

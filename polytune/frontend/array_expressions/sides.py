@@ -13,7 +13,8 @@ from polytune.frontend.array_expressions.temporaries import allocate
 from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.array_expressions.views import in_memory, whole
 from polytune.frontend.expression import Expression, Select
-from polytune.frontend.frame import ArrayBinding, Frame, ViewBinding
+from polytune.frontend.frame import Frame
+from polytune.frontend.meanings import ArrayBinding, ViewBinding
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.sharing import CALLER
 

@@ -1,0 +1,118 @@
+"""The meanings of names in a function that is walked: values, variables in memory, arrays, tuples and objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polytune.frontend.array_expressions.values import ArrayValue, Selection
+from polytune.frontend.promotion import Value
+from polytune.records import dataclass
+
+
+@dataclass(frozen=True)
+class ArrayBinding:
+    array: str
+
+
+@dataclass(frozen=True)
+class ValueBinding:
+    """The name stands for an expression."""
+
+    value: Value
+
+
+@dataclass(frozen=True)
+class ScalarBinding:
+    """The name is a scalar variable in memory."""
+
+    scalar: str
+
+
+@dataclass(frozen=True)
+class ShapeBinding:
+    """The name is a tuple of integers, such as ``A.shape``."""
+
+    extents: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class TupleBinding:
+    """The name is a tuple of numbers, arrays and tuples.
+
+    Attributes:
+        fields: the names of a named tuple's items; empty where it is a plain tuple.
+    """
+
+    items: tuple[Meaning, ...]
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ObjectBinding:
+    """The name is a Python object from outside the kernel, or a type."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class SliceObject:
+    """A slice that a name means, as an object.
+
+    Attributes:
+        bounds: the meanings of its start, stop and step; None for one that is left out.
+    """
+
+    bounds: tuple[Meaning | None, ...]
+
+
+@dataclass(frozen=True)
+class ViewBinding:
+    """The name stands for a part of an array, or for truth values in one."""
+
+    view: ArrayValue
+
+
+@dataclass(frozen=True)
+class SelectionBinding:
+    """The name stands for the elements that a mask selects."""
+
+    selection: Selection
+
+
+@dataclass(frozen=True)
+class UnsizedBinding:
+    """The name stands for a part of what a call gives that is as large as the data say, and that nothing can use."""
+
+    call: str
+
+
+@dataclass(frozen=True)
+class Stale:
+    """The name's value differs between the ways that lead here.
+
+    Attributes:
+        array: whether it is an array on some of them.
+        branches: the branches at whose ends it means different arrays, by their files, places and the name.
+    """
+
+    array: bool = False
+    branches: frozenset[tuple[str, int, int, str]] = frozenset()
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A name whose meaning is not known, as the statement that assigns it is refused."""
+
+
+Meaning = (
+    ArrayBinding
+    | ValueBinding
+    | ScalarBinding
+    | ShapeBinding
+    | TupleBinding
+    | ObjectBinding
+    | ViewBinding
+    | SelectionBinding
+    | UnsizedBinding
+)
+Binding = Meaning | Stale | Unknown
