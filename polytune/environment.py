@@ -175,6 +175,20 @@ OPENMP_THREADS = EnvironmentVariable(
     "the most threads that a call may have",
     "threads.md",
 )
+OPENBLAS_THREADS = EnvironmentVariable(
+    "OPENBLAS_NUM_THREADS",
+    "a number",
+    "not set",
+    "the most threads that NumPy's library has for products of matrices, where it is OpenBLAS, which reads it",
+    "threads.md",
+)
+MKL_THREADS = EnvironmentVariable(
+    "MKL_NUM_THREADS",
+    "a number",
+    "not set",
+    "the same, where that library is MKL",
+    "threads.md",
+)
 PYTEST_PROCESSES = EnvironmentVariable(
     "PYTEST_XDIST_WORKER_COUNT",
     "set by pytest-xdist",

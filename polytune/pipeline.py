@@ -58,6 +58,7 @@ from polytune.schedule.platforms.sharding import (
 )
 from polytune.schedule.regions import Plan
 from polytune.schedule.rewrites.factoring import FACTORED
+from polytune.schedule.rewrites.library_products import LIBRARY
 from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.rewrites.step_blocks import BLOCKED
 from polytune.schedule.rewrites.transposition import TRANSPOSED
@@ -102,6 +103,7 @@ ORDERS = (
     TRANSPOSED,
     SPLIT,
     BLOCKED,
+    LIBRARY,
 )
 """The orders that a kernel may have, as they are looked for: those before may be what the next one is made of."""
 

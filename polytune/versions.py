@@ -71,7 +71,8 @@ def make_plans(candidates: Sequence[Candidate], transforms: Transforms) -> Attem
     for candidate in candidates:
         made = attempts.of(candidate)
         plans += made if candidate is source else [plan for plan in made if _is_started_seldom(plan)]
-    return Attempted((plan_serial(source), *(plan for plan in plans if plan.team)), tuple(attempts.given_up))
+    kept = (plan for plan in plans if plan.team or plan.recipe.order.stands_alone)
+    return Attempted((plan_serial(source), *kept), tuple(attempts.given_up))
 
 
 def _is_started_seldom(plan: Plan) -> bool:
@@ -88,6 +89,8 @@ class _Attempts:
 
     def of(self, candidate: Candidate) -> list[Plan]:
         """A candidate's plans."""
+        if candidate.order.stands_alone:
+            return [plan_serial(candidate)]
         made: list[Plan] = []
         # Where some statements are too little work to be shared out, what the others gain is by a transform.
         if candidate.order.options.team and not candidate.serial:
@@ -193,7 +196,7 @@ def _attempted(plans: Sequence[Plan], scops: Sequence[Scop]) -> list[Program | N
         scops: the kernel of each.
     """
     trees: Trees = {}
-    source = next((plan.recipe.order for plan in plans if not plan.team), None)
+    source = next((plan.recipe.order for plan in plans if _is_source(plan)), None)
     turns = sorted(range(len(plans)), key=lambda place: plans[place].recipe.order != source)
     made = {place: attempt_program(plans[place], scops[place], trees) for place in turns}
     return [made[place] for place in range(len(plans))]
@@ -304,6 +307,11 @@ def size_of(program: Program) -> int:
     return sum(1 for region in program.regions for _ in walk_nodes(region.body))
 
 
+def _is_source(plan: Plan) -> bool:
+    """Return whether a plan is the serial source order."""
+    return not plan.team and not plan.recipe.order.stands_alone
+
+
 def attempt_program(plan: Plan, scop: Scop, trees: Trees | None = None) -> Program | None:
     """The loop IR of a plan; None where isl gives up on it, or where it is not proven to execute each instance once.
     The serial source order then has the source's own loops.
@@ -315,10 +323,10 @@ def attempt_program(plan: Plan, scop: Scop, trees: Trees | None = None) -> Progr
     """
     try:
         generate = partial(generate_program, plan, scop, trees)
-        program = within_budget(scop.context.get_ctx(), PHASE_BUDGET, generate, needed=not plan.team)
+        program = within_budget(scop.context.get_ctx(), PHASE_BUDGET, generate, needed=_is_source(plan))
     except UnprovenError:
         program = None
-    if program is None and not plan.team:
+    if program is None and _is_source(plan):
         program = source_program(plan, scop)
     return None if program is None else verified(program, scop)
 

@@ -41,7 +41,7 @@ from typing import assert_never
 
 from polytune.codegen.vectors.expressions import VECTOR, Apart, VectorExpression
 from polytune.errors import SourceLocation
-from polytune.frontend.expression import Element, Expression, Operation, walk
+from polytune.frontend.expression import MATRIX_PRODUCT, Element, Expression, LibraryCall, Operation, walk
 from polytune.records import dataclass
 from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import RegionTraits
@@ -315,6 +315,13 @@ class Program:
     def has_sums(self) -> bool:
         """Return whether workers have copies to add up in."""
         return any(region.sums for region in self.regions)
+
+    @property
+    def has_products(self) -> bool:
+        """Return whether products of matrices in it are calls of NumPy's library."""
+        nodes = (node for region in self.regions for node in walk_nodes(region.body) if isinstance(node, Compute))
+        operations = (operation for node in nodes for operation in node.operations)
+        return any(isinstance(each, LibraryCall) and each.function == MATRIX_PRODUCT for each in operations)
 
     @property
     def has_vectors(self) -> bool:

@@ -64,7 +64,7 @@ def write_module(
         _write_memory(writer, scop)
     _write_words(writer, scop)
     _write_result(writer, scop)
-    _write_verification(writer, scop)
+    _write_verification(writer, scop, written)
     _write_counts(writer, counts)
     if partitioned is not None:
         write_partitioned(writer, partitioned, scop)
@@ -200,13 +200,13 @@ def _write_result(writer: SourceWriter, scop: Scop) -> None:
     writer.line()
 
 
-def _write_verification(writer: SourceWriter, scop: Scop) -> None:
+def _write_verification(writer: SourceWriter, scop: Scop, programs: Sequence[Program]) -> None:
     """Write what raises the error of a subscript that was out of range while the kernel ran."""
     if not any(array.role is ArrayRole.REPORT for array in scop.arrays):
         return
     with writer.indented(f"def verify({', '.join(map(scratch_name, storage_of(scop).scratch))}):"):
         writer.line('"""Raise what has failed: where a subscript was out of range, or what NumPy has raised."""')
-        if calls_library(scop):
+        if calls_library(scop, programs):
             with writer.indented(f"if {scratch_name(REPORT)}[0] < 0:"):
                 writer.line(f"raise {MARK}library_error({scratch_name(REPORT)})")
         if scop.reports:
@@ -280,9 +280,10 @@ def _write_versions(writer: SourceWriter, programs: Sequence[Program]) -> None:
         for program in programs:
             function = f"{MARK}run_{program.function}"
             outer = f", outer={program.outer!r}" if program.outer else ""
+            by_library = ", by_library=True" if program.has_products else ""
             writer.line(
                 f"Version({program.name!r}, {function}, team={program.team}, tiles={program.tiles!r}{outer}, "
-                f"work={MARK}work_{program.name}),"
+                f"work={MARK}work_{program.name}{by_library}),"
             )
     writer.line(")")
     writer.line()

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from polytune.codegen.loops import Program
 from polytune.codegen.names import Namespace, builtin_names
 from polytune.codegen.source_writer import SourceWriter
+from polytune.codegen.statement_source import has_library_call
 from polytune.frontend.bounds import BoundsCondition
-from polytune.frontend.expression import Binary, Call, LibraryCall, Power, walk
+from polytune.frontend.expression import Binary, Call, Power, walk
 from polytune.frontend.generated_names import generated
 from polytune.frontend.results import raised_errors
 from polytune.frontend.scop import ArrayRole, Scop
@@ -80,10 +81,10 @@ def _of_local_arrays(scop: Scop, namespace: Namespace) -> str:
     return f"from polytune.runtime.local_arrays import {_imported(namespace, *used)}\n" if used else ""
 
 
-def _of_library(scop: Scop, namespace: Namespace) -> str:
+def _of_library(scop: Scop, programs: Sequence[Program], namespace: Namespace) -> str:
     """The import of what calls NumPy."""
     names = _imported(namespace, "call_library", "has_failed", "library_error", "memory_of")
-    return f"from polytune.runtime.library import {names}\n" if calls_library(scop) else ""
+    return f"from polytune.runtime.library import {names}\n" if calls_library(scop, programs) else ""
 
 
 def _of_errors(scop: Scop, namespace: Namespace) -> str:
@@ -128,7 +129,9 @@ def header_text(
     )
     teams = _of_versions(programs, namespace)
     of_checks = _of_errors(scop, namespace) + _of_index_checks(scop, namespace)
-    of_elements = _of_half_precision(scop, namespace) + _of_library(scop, namespace) + _of_local_arrays(scop, namespace)
+    of_elements = (
+        _of_half_precision(scop, namespace) + _of_library(scop, programs, namespace) + _of_local_arrays(scop, namespace)
+    )
     views = _imported(namespace, "keep_alive", "one_by_one", "view")
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
@@ -173,7 +176,9 @@ def _as(name: str, namespace: Namespace, wanted: str) -> str:
     return name if spelling == name else f"{name} as {spelling}"
 
 
-def calls_library(scop: Scop) -> bool:
-    """Return whether statements call NumPy."""
+def calls_library(scop: Scop, programs: Sequence[Program]) -> bool:
+    """Return whether statements of a kernel, or of a version of it, call NumPy."""
     operations = (operation for statement in scop.statements for operation in statement.operations)
-    return any(isinstance(part, LibraryCall) for operation in operations for part in walk(operation))
+    return any(map(has_library_call, operations)) or any(
+        has_library_call(region.body) for program in programs for region in program.regions
+    )

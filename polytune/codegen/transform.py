@@ -62,7 +62,7 @@ class LoopTransform(RecipePart):
 
     def follows(self, recipe: Recipe) -> bool:
         """Return whether it may come next in a recipe."""
-        if recipe.has(*self.never_after) or (self.after and not recipe.has(*self.after)):
+        if recipe.order.stands_alone or recipe.has(*self.never_after) or (self.after and not recipe.has(*self.after)):
             return False
         last = recipe.parts[-1]
         return last in self.after or not last.is_of_loops

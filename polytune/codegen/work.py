@@ -20,6 +20,7 @@ from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, storage_of
 from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.frontend.expression import (
+    MATRIX_PRODUCT,
     Assign,
     Branch,
     Break,
@@ -176,6 +177,9 @@ class _WorkWriter:
             case Checked(body=body):
                 for part in body:
                     self.inner_loops(part, place)
+            case LibraryCall(function, (result,), (left, right)) if function == MATRIX_PRODUCT:
+                extents = ", ".join(_text(extent) for extent in (*left.extents, right.extents[1]))
+                self.writer.line(f"$account.product({extents}, {result.element.dtype!r})")
             case Assign() | Break() | Continue() | LibraryCall():
                 pass
             case _:

@@ -239,6 +239,10 @@ class ArrayPart:
     extents: tuple[Expression, ...]
 
 
+MATRIX_PRODUCT = "numpy.matmul * out=result"
+"""The function of the library call that is a product of matrices, see ``polytune.runtime.library.run``."""
+
+
 @dataclass(frozen=True)
 class LibraryCall:
     function: str

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 
 import islpy as isl
 
 from polytune.frontend.accesses import elements_in_order
 from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.boxes import intervals_of
 from polytune.frontend.budget import ARRAY_BUDGET, within_budget
 from polytune.frontend.expression import (
     Assign,
@@ -122,15 +123,8 @@ def _box(access: Access, context: isl.Set) -> tuple[isl.Set, tuple[isl.PwAff, ..
     """The parameters for which an access reads anything, and the first and last index along each axis; None where it
     does not read all between them."""
     read = access.relation.intersect_params(context).range()
-    intervals = []
-    for axis in range(read.dim(isl.dim_type.set)):
-        along = read.project_out(isl.dim_type.set, axis + 1, read.dim(isl.dim_type.set) - axis - 1)
-        along = along.project_out(isl.dim_type.set, 0, axis).reset_tuple_id()
-        after = along.apply(isl.Map.lex_le(along.get_space()))
-        before = along.apply(isl.Map.lex_ge(along.get_space()))
-        intervals.append(after.intersect(before))
-    box = reduce(lambda left, right: left.flat_product(right), intervals)
-    if not box.is_subset(read.reset_tuple_id()):
+    intervals = intervals_of(read)
+    if intervals is None:
         return None
     low = tuple(interval.dim_min(0).coalesce() for interval in intervals)
     high = tuple(interval.dim_max(0).coalesce() for interval in intervals)

@@ -24,6 +24,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from polytune.records import dataclass
+from polytune.runtime.matrix_products import matrix_product
 from polytune.runtime.memory import View, element_address
 from polytune.runtime.small_calls.calls import small_call
 from polytune.runtime.team import FAILED
@@ -36,6 +37,9 @@ _RAISED = -1
 
 _SYMBOL = "polytune_call_library"
 _WORD = ir.IntType(64)
+_OWN = {"numpy.matmul": matrix_product}
+"""The functions in place of some of NumPy's."""
+
 _failures: dict[int, BaseException] = {}
 """What NumPy has raised, by the address where that is reported."""
 
@@ -86,7 +90,8 @@ def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> No
             ``name=@0`` for the first one by its name, ``name=shape`` for the shape of the first result, ``name=length``
             for its first extent, and ``name=value`` for a constant: ``numpy.sort * axis=0``.  ``results=(0,2)`` says
             which parts of a tuple are results, and ``counted`` that the last result is how many elements the call
-            gives, of which the others have at least as many.  Or the text of a function, ``def f(...)``, that changes
+            gives, of which the others have at least as many.  ``out=result`` has the function write into the result.
+            Or the text of a function, ``def f(...)``, that changes
             its first arguments, which are the results.
         results: where what it gives is written.
         arguments: the arrays that it is given.
@@ -102,6 +107,8 @@ def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> No
         keywords[name] = results[0].shape
     for name in read.lengths:
         keywords[name] = len(results[0])
+    if read.writes:
+        keywords["out"] = results[0]
     found = read.function(*(arguments if read.all_by_position else ()), **keywords)
     if found is None:  # it has changed its argument
         found = arguments[0]
@@ -117,7 +124,8 @@ def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> No
             target[: len(value)] = value
         return
     for target, value in zip(results, values, strict=False):
-        target[...] = value
+        if value is not target:
+            target[...] = value
 
 
 def _run_in_place(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> None:
@@ -151,7 +159,7 @@ def _defined(text: str) -> Callable[..., Any]:
 @dataclass(frozen=True)
 class _Call:
     """A call as a text says it: the function, whether it takes all arrays by position, what it takes by name, which
-    parts of what it gives are results, and whether these are counted."""
+    parts of what it gives are results, whether these are counted, and whether it writes into the first one itself."""
 
     function: Callable[..., Any]
     all_by_position: bool
@@ -161,14 +169,15 @@ class _Call:
     lengths: tuple[str, ...]
     chosen: tuple[int, ...]
     is_counted: bool
+    writes: bool
 
 
 @functools.cache
 def _read(text: str) -> _Call:
     """The call that a text says."""
     name, *options = text.split(" ")
-    function: Any = np
-    for part in name.split(".")[1:]:
+    function: Any = _OWN.get(name, np)
+    for part in name.split(".")[1:] if function is np else ():
         function = getattr(function, part)
     constants, places, shapes, lengths = [], [], [], []
     chosen: tuple[int, ...] = ()
@@ -184,7 +193,7 @@ def _read(text: str) -> _Call:
             places.append((key, int(value[1:])))
         elif value.startswith("float("):
             constants.append((key, float(value[7:-2])))
-        elif key not in ("*", "counted"):
+        elif key not in ("*", "counted", "out"):
             constants.append((key, ast.literal_eval(value)))
     return _Call(
         function,
@@ -195,6 +204,7 @@ def _read(text: str) -> _Call:
         tuple(lengths),
         chosen,
         "counted" in options,
+        "out=result" in options,
     )
 
 

@@ -15,6 +15,7 @@ from itertools import permutations, product
 from types import ModuleType
 from typing import Any
 
+from polytune.runtime.library_rules import reason_against_library
 from polytune.runtime.machine import machine
 from polytune.runtime.version import Version
 from polytune.runtime.work import Account, Kind
@@ -88,6 +89,13 @@ class Prediction:
             with suppress(Exception):  # nothing can be measured by it then
                 self._arithmetic = self._account(source, ()).arithmetic
 
+    @property
+    def refused(self) -> dict[str, str]:
+        """Return the versions that give products to NumPy's library, where that is no choice, with the reason."""
+        names = [version.name for version in self._versions.values() if version.by_library]
+        reason = reason_against_library(self._arithmetic, self._threads) if names else None
+        return {} if reason is None else dict.fromkeys(names, reason)
+
     def seconds(self, configuration: Mapping[str, Any]) -> float | None:
         """Return how long a configuration is expected to take; None where nothing is known of it."""
         version = self._versions.get(configuration["version"])
@@ -130,6 +138,8 @@ class Prediction:
         found = {kind.name.lower(): 0.0 for kind in Kind} | {"starts": 0.0, "tasks": 0.0}
         for region in account.regions:
             busiest = math.ceil(region.pieces / threads) / region.pieces if threads > 1 else 1.0
+            if region.by_library:
+                busiest /= self._threads
             for kind, count in zip(Kind, region.counts, strict=True):
                 found[kind.name.lower()] += RATES[kind] * count * busiest / seen
             if threads > 1 and not region.is_serial:
@@ -150,7 +160,9 @@ class Prediction:
         Args:
             compilation: how many seconds it takes to have a configuration ready.
         """
-        found = [best for version in self._versions.values() if (best := self._best_threads(version, version.sizes))]
+        refused = self.refused
+        versions = [version for version in self._versions.values() if version.name not in refused]
+        found = [best for version in versions if (best := self._best_threads(version, version.sizes))]
         found.sort(key=self._seconds_or_never)
         found[:_TUNED_VERSIONS] = map(self._with_better_sizes, found[:_TUNED_VERSIONS])
         following = slice(_TUNED_VERSIONS, 2 * _TUNED_VERSIONS)
@@ -267,6 +279,8 @@ class Prediction:
             time = sum(RATES[kind] * count for kind, count in zip(Kind, region.counts, strict=True) if count)
             pieces = region.pieces
             time *= math.ceil(pieces / threads) / pieces if threads > 1 else 1.0
+            if region.by_library:
+                time /= self._threads
             if threads > 1 and not region.is_serial:
                 time += (_TEAM + _TASK * pieces) * region.counts[Kind.REGIONS]
             nanoseconds += time

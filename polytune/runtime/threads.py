@@ -10,7 +10,7 @@ from numba.np.ufunc import parallel
 from polytune.environment import NUMBA_THREADS, OPENMP_THREADS, PYTEST_PROCESSES
 from polytune.runtime.machine import machine
 
-__all__ = ["current_threads", "maximum_threads"]
+__all__ = ["current_threads", "first_number", "maximum_threads"]
 
 
 @functools.cache
@@ -19,17 +19,17 @@ def maximum_threads() -> int:
     affinity and its container, or fewer where ``NUMBA_NUM_THREADS`` or ``OMP_NUM_THREADS`` says so, or, where
     neither is set, pytest runs tests in several processes.  Read once."""
     allowed = [numba.config.NUMBA_NUM_THREADS, machine().cores]
-    openmp = _first_number(OPENMP_THREADS.text)
+    openmp = first_number(OPENMP_THREADS.text)
     if openmp is not None:
         allowed.append(openmp)
     said = NUMBA_THREADS.is_set or openmp is not None
-    processes = None if said else _first_number(PYTEST_PROCESSES.text)
+    processes = None if said else first_number(PYTEST_PROCESSES.text)
     if processes is not None:
         allowed.append(machine().cores // processes)
     return int(max(1, min(allowed)))
 
 
-def _first_number(text: str) -> int | None:
+def first_number(text: str) -> int | None:
     """The number in an environment variable, of a list such as ``4,2``, which OpenMP has for nested teams, the first;
     None where there is none above zero."""
     first = text.partition(",")[0].strip()

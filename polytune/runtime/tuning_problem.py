@@ -90,6 +90,12 @@ def make_tuner(
         search: how configurations are searched for.
     """
     choices, functions = generated.first_choices, generated.functions
+    prediction = choices.prediction(case.parameters)
+    refused = refused_values(
+        generated.module, space, case.parameters, store, resident=bool(case.places), thresholds=thresholds
+    )
+    if prediction.refused and not case.places:
+        refused["version"] = {**refused.get("version", {}), **prediction.refused}
     return OnlineTuner(
         space,
         key=key,
@@ -97,21 +103,14 @@ def make_tuner(
         code=generated.code,
         starts=starts,
         reject=functions.why_not,
-        refused=refused_values(
-            generated.module,
-            space,
-            case.parameters,
-            store,
-            resident=bool(case.places),
-            thresholds=thresholds,
-        ),
+        refused=refused,
         budget=budget,
         seed=seed,
         searchers=with_counters(search, partial(choices.prediction, case.parameters)),
         risk=partial(choices.risk, case.parameters),
         preparation=functions.preparation,
         compilation=functions.compilation,
-        prediction=choices.prediction(case.parameters).seconds,
+        prediction=prediction.seconds,
         opening=None if case.places else choices.opening(space.default(), case.parameters),
         fewer_threads=choices.fewer_threads,
     )

@@ -21,6 +21,7 @@ class Version:
             where there is one level of tiles.
         work: enters what it has to do, for values of the parameters and sizes, into an account
             (``polytune.runtime.work``); None where the module does not tell.
+        by_library: whether it gives products of matrices to NumPy's library, which has threads of its own.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Version:
     tiles: tuple[int, ...]
     outer: tuple[int, ...] = ()
     work: Callable[..., None] | None = None
+    by_library: bool = False
 
     @property
     def sizes(self) -> dict[str, int]:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from enum import IntEnum, auto
 
+import numpy as np
+
 from polytune.records import dataclass
 
 __all__ = ["LINE_BYTES", "Account", "Kind", "RegionAccount"]
@@ -48,6 +50,9 @@ LINE_BYTES = 64
 
 _FOLLOWED = 8  # rows that processors fetch ahead along at the same time
 _UNFORESEEN = 12  # lines at the beginning of a row, until it is fetched ahead
+_REGISTERS_OF_STEP = 1.9  # operations on vector registers for each product of two of them in NumPy's library
+_REGISTERS_OF_ELEMENT = 60.0  # and for each vector of the matrices
+_CALLS_OF_LIBRARY = 8000.0  # calls of mathematical functions that take as long as to reach it by way of Python
 _ARITHMETIC_OF_VECTORS = 0.5  # the other operations load, store and splat
 AccountedAccess = (
     tuple[int, int, tuple[int, ...], str]
@@ -67,6 +72,7 @@ class RegionAccount:
         is_serial: whether one worker does all of it.
         diagonal_tiles: the least number of tiles along a member, where they run along diagonals; the one in the middle,
             which stands for all of them, is like most others where there are many.
+        by_library: whether it is work of NumPy's library, which has threads of its own.
     """
 
     counts: list[float]
@@ -74,6 +80,7 @@ class RegionAccount:
     members: int
     is_serial: bool
     diagonal_tiles: int | None = None
+    by_library: bool = False
 
 
 @dataclass
@@ -239,6 +246,25 @@ class Account:
         kept[Kind.BRANCHES] += times * branches
         kept[Kind.REGISTERS] += times * vectors
         self._traffic(kept, accesses, position if is_inside else len(self._trips) - 1)
+
+    def product(self, rows: int, inner: int, columns: int, dtype: str) -> None:
+        """Enter a product of matrices by NumPy's library, which is more work for each element that matrices have than
+        for each step: they are copied, and threads are started.
+
+        Args:
+            rows, inner, columns: the extents of its matrices.
+            dtype: the type of their elements.
+        """
+        rows, inner, columns = max(0, rows), max(0, inner), max(0, columns)
+        kind, times = np.dtype(dtype), self._count()
+        steps, elements = rows * inner * columns, rows * inner + inner * columns + rows * columns
+        region = RegionAccount([0.0] * len(Kind), 1.0, 0, True, by_library=True)
+        # Of two complex numbers there are four products, in vectors of twice as many numbers.
+        vectors = times * kind.itemsize / self.vector_bytes * (2 if kind.kind == "c" else 1)
+        region.counts[Kind.REGISTERS] = vectors * (_REGISTERS_OF_STEP * steps + _REGISTERS_OF_ELEMENT * elements)
+        self.arithmetic += 2 * times * steps
+        self.regions[-1].counts[Kind.CALLS] += _CALLS_OF_LIBRARY * times
+        self.regions.insert(len(self.regions) - 1, region)
 
     def _count(self) -> float:
         times = 1.0

@@ -63,11 +63,13 @@ class Origin:
         source: the kernel as it was.
         relation: ``[p] -> { S'[i'] -> S[i] }``.
         copies: the names of statements that stand for nothing, as they only move values.
+        whole: the names of statements whose instances stand each for many, all of which they do at once.
     """
 
     source: Scop
     relation: isl.UnionMap
     copies: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,8 @@ class _Planner:
         dependences = self.candidate.dependences
         regions, serial = tuple(self.regions), tuple(self.serial)
         schedule = node.get_schedule()
-        return Plan(recipe, schedule, regions, serial, dependences, self.interleaves, self.accumulates)
+        origin = self.candidate.origin
+        return Plan(recipe, schedule, regions, serial, dependences, self.interleaves, self.accumulates, origin)
 
     @property
     def scop(self) -> Scop:

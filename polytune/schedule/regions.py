@@ -11,6 +11,7 @@ import islpy as isl
 from polytune.records import dataclass
 from polytune.schedule.analysis.bands import BandObstacle
 from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.candidate import Origin
 from polytune.schedule.recipe import Recipe
 from polytune.schedule.tiles.early_updates import EarlyUpdates
 from polytune.schedule.tiles.expansion import Expansion
@@ -120,7 +121,7 @@ class Plan:
 
     ``serial`` tells the loops around regions; a plan without ``team`` is one piece of serial work.  ``interleaves``
     says whether the points of some region's tiles advance together, ``accumulates`` whether in some innermost band the
-    last member is one along which everything updates the same elements.
+    last member is one along which everything updates the same elements.  ``origin`` is that of its candidate.
     """
 
     recipe: Recipe
@@ -130,6 +131,7 @@ class Plan:
     dependences: Dependences
     interleaves: bool = False
     accumulates: bool = False
+    origin: Origin | None = None
 
     @property
     def name(self) -> str:

@@ -156,6 +156,31 @@ class Interpreter:
                         step()
 
                 return repeat
+            case ir.LibraryCall(ir.MATRIX_PRODUCT, (result,), (left, right)):
+                places, one, other = self._places(result), self._places(left), self._places(right)
+
+                def multiply() -> None:
+                    first, second = (self.memory[each.element.array] for each in (left, right))
+                    found = first[one()] @ second[other()]
+                    self.memory[result.element.array][places()] = found
+
+                return multiply
+        raise AssertionError(operation)
+
+    def _places(self, part: ir.ArrayPart) -> Callable[[], tuple[np.ndarray, ...]]:
+        """The subscripts of all elements of a part of an array."""
+        extents, place = [self._value(extent) for extent in part.extents], self._place(part.element)
+
+        def places() -> tuple[np.ndarray, ...]:
+            shape = tuple([extent() for extent in extents])
+            found = [np.zeros(shape, int) for _ in part.element.subscripts]
+            for index in np.ndindex(shape):
+                self.names.update(zip((counter.name for counter in part.counters), index, strict=True))
+                for axis, subscript in zip(found, place(), strict=True):
+                    axis[index] = subscript
+            return tuple(found)
+
+        return places
 
     # Regions
 
@@ -249,7 +274,7 @@ class Interpreter:
             case ir.Constant(value):
                 constant = scalar(value)
                 return lambda: constant
-            case ir.Iterator(name) | ir.ParameterValue(name):
+            case ir.Iterator(name) | ir.ParameterValue(name) | ir.Counter(name):
                 return lambda: self.names[name]
             case ir.Argument(name):
                 return lambda: scalar(self.names[name])

@@ -292,7 +292,7 @@ def test_small_calls_never_meet_the_device(tmp_path, monkeypatch):
         kernel(*arguments)
     tuner = kernel.tuner(*arguments)
     assert "partitioned" in kernel.space(*arguments)["version"].values
-    assert tuner.refused["version"].keys() == {"partitioned"}
+    assert tuner.refused["version"].keys() == {"partitioned", "library"}
     assert all(configuration["version"] != "partitioned" for configuration, _ in tuner.ranking())
     assert "Min-Compute: 2.7e+04 statement instances are too few" in kernel.explain()
 

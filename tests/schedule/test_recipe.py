@@ -73,7 +73,7 @@ def test_a_transform_of_loops_comes_after_what_it_asks_for() -> None:
 
 
 def test_what_leads_to_no_version_by_itself_has_one_that_follows() -> None:
-    for order in ORDERS:
+    for order in (each for each in ORDERS if not each.stands_alone):
         for transform in TRANSFORMS.of_plans:
             version = TRANSFORMS.version_of(Recipe(order, (*transform.after, transform)))
             assert version.is_whole

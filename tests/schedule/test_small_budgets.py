@@ -21,11 +21,13 @@ from polytune.schedule.candidates import candidate_schedules
 from polytune.schedule.orders import grouped, scheduled, summed
 from polytune.schedule.orders.scheduled import TILED
 from polytune.schedule.orders.source import SOURCE
+from polytune.schedule.rewrites import library_products
 from tests.codegen.test_programs import check_all_versions
 from tests.schedule.kernels import SMALL, Case, polybench_case
 
 ORDERS = (scheduler, grouped, scheduled, summed)
-PHASES = (array_dependences, dependences, *ORDERS, legality, planning, loop_report, versions, pipeline)
+REWRITES = (library_products,)
+PHASES = (array_dependences, dependences, *ORDERS, *REWRITES, legality, planning, loop_report, versions, pipeline)
 BUDGETS = {"PHASE_BUDGET", "FLOW_BUDGET"}
 KERNELS = ("reductions", "guarded", "may_write", "stencil", "gemm", "symm", "trisolv", "jacobi-1d")
 

@@ -7,6 +7,7 @@ there are: that matters to the copies in which workers add up.
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -46,10 +47,12 @@ class Kinds:
     Attributes:
         of: the kind of each statement.
         copies: the instances of statements that the source does not have, which only copy values.
+        whole: by their names, the instances of the source that statements stand for which are many of them at once.
     """
 
     of: Mapping[str, Kind]
     copies: Mapping[Instance, int]
+    whole: Mapping[str, Sequence[Instance]] = dataclasses.field(default_factory=dict)
 
 
 class Execution:
@@ -204,6 +207,7 @@ class Execution:
         coordinates = [self.expressions.index(value) for value in node.instance]
         actions = self.operations.actions(node.operations)
         operations, executed, copies = self.operations, self.executed, self.kinds.copies
+        whole = self.kinds.whole.get(name, ())
         known, is_update = self.reference.instances, kind in self.reference.reductions
 
         def compute() -> None:
@@ -219,6 +223,9 @@ class Execution:
             operations.written = written = []
             for action in actions:
                 action()
+            executed.update(whole)
+            for each in whole:
+                assert executed[each] <= len(known[each]), f"{each[0]}{list(each[1])} is executed again"
             if expected is not None and not is_update:
                 self._hold(written, expected)
             self.instance = ""

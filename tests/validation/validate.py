@@ -22,13 +22,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import islpy as isl
+
 from polytune.codegen.loops import Compute, Let, Program, Store, walk_nodes
 from polytune.codegen.partitioned import PartitionedProgram
 from polytune.frontend.expression import Constant, walk
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.pipeline import Stages
+from polytune.schedule.candidate import Origin
 from polytune.schedule.plan_transform import PARTITIONED
 from polytune.schedule.regions import Plan
+from polytune.schedule.unions import maps_of
 from polytune.versions import all_arrays
 from tests.validation.execution import Execution, Kinds
 from tests.validation.field import fraction_of
@@ -117,7 +121,7 @@ def validate_program(
     """
     plan = plan_of(program, stages.plans)
     scop = replace(plan.dependences.scop, arrays=all_arrays(stages.plans))
-    execution = Execution(program, scop, reference, kinds_of(scop, reference), tiles, outer, seed)
+    execution = Execution(program, scop, reference, kinds_of(scop, reference, plan.origin), tiles, outer, seed)
     sizes = f"tiles {tuple(tiles)}" + (f" in outer tiles of {tuple(outer)}" if outer else "")
     _run_and_hold(execution, reference, program.name, f"{sizes}, seed {seed}")
 
@@ -157,11 +161,16 @@ def plan_of(program: Program, plans: Sequence[Plan]) -> Plan:
     return next(plan for plan in plans if plan.recipe == program.recipe.of_plan)
 
 
-def kinds_of(scop: Scop, reference: Reference) -> Kinds:
+def kinds_of(scop: Scop, reference: Reference, origin: Origin | None = None) -> Kinds:
     """Whose instances those of a version's statements are.
 
     A rewrite may cut a statement into pieces, which have its text and its iterators, and may add statements that copy
-    values, whose instances are the version's own.
+    values, whose instances are the version's own.  A statement may be all instances of others at once.
+
+    Args:
+        scop: the version's kernel.
+        reference: what the source does.
+        origin: whose instances the rewrite says that those are; only what it says of many at once is believed.
     """
     of: dict[str, str] = {}
     copies: Counter[Instance] = Counter()
@@ -175,7 +184,18 @@ def kinds_of(scop: Scop, reference: Reference) -> Kinds:
         else:
             of[statement.name] = f"copy {statement.name}"
             copies.update((of[statement.name], point) for point in reference.points_of(statement.domain))
-    return Kinds(of, copies)
+    whole = {} if origin is None else {name: _instances_of(name, origin, reference) for name in origin.whole}
+    return Kinds(of, copies, whole)
+
+
+def _instances_of(name: str, origin: Origin, reference: Reference) -> list[Instance]:
+    """The instances of the source that the one instance of a statement stands for."""
+    found: list[Instance] = []
+    for part in maps_of(origin.relation):
+        if part.get_tuple_name(isl.dim_type.in_) == name:
+            kind = reference.kinds[part.get_tuple_name(isl.dim_type.out)]
+            found += [(kind, point) for point in reference.points_of(part.range())]
+    return found
 
 
 def is_decided(program: Program, scop: Scop) -> bool:

@@ -70,7 +70,8 @@ def is_of_source(candidate: Candidate) -> bool:
 
     Its own instances are ``D = { S[i] }`` of its kernel's domains.  Of a kernel that was rewritten, ``origin`` has to
     be a bijection ``{ S'[i'] -> S[i] }`` from those of D that stand for instances of the source to all of these; the
-    others, those of ``copies``, only move values.
+    others, those of ``copies``, only move values.  An instance of ``whole`` may stand for many: each instance of the
+    source still has one that stands for it, and no more.
     """
     own = candidate.dependences.scop
 
@@ -82,10 +83,11 @@ def is_of_source(candidate: Candidate) -> bool:
             return True
         source, origin = candidate.origin.source, candidate.origin.relation
         copies = domain_of(own, [own.statement(name) for name in sorted(candidate.origin.copies)])
+        whole = domain_of(own, [own.statement(name) for name in sorted(candidate.origin.whole)])
         return (
             origin.domain().is_equal(instances.subtract(copies))
             and origin.range().is_equal(domain_of(source))
-            and origin.is_single_valued()
+            and origin.subtract_domain(whole).is_single_valued()
             and origin.is_injective()
         )
 
