@@ -50,8 +50,8 @@ LINE_BYTES = 64
 
 _FOLLOWED = 8  # rows that processors fetch ahead along at the same time
 _UNFORESEEN = 12  # lines at the beginning of a row, until it is fetched ahead
-_REGISTERS_OF_STEP = 1.9  # operations on vector registers for each product of two of them in NumPy's library
-_REGISTERS_OF_ELEMENT = 60.0  # and for each vector of the matrices
+_REGISTERS_OF_STEP = 2.0  # operations on vector registers for each product of two of them in NumPy's library
+_REGISTERS_OF_ELEMENT = 85.0  # and for each vector of the matrices
 _CALLS_OF_LIBRARY = 8000.0  # calls of mathematical functions that take as long as to reach it by way of Python
 _ARITHMETIC_OF_VECTORS = 0.5  # the other operations load, store and splat
 AccountedAccess = (
