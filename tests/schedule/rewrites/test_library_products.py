@@ -306,7 +306,9 @@ def test_instances_that_are_missing_or_there_twice() -> None:
     assert is_of_source(replace(found, origin=replace(origin, relation=more))) is False
 
 
-def test_small_calls_are_not_given_to_the_library() -> None:
+def test_small_calls_are_not_given_to_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")  # as many as calls of the tests have beside others
     kernel = polytune.kernel(from_zeros)
     small, large = matrices(9, 9, 9), matrices(MANY, MANY, MANY)
     for arguments, reason in ((small, "Min-Arithmetic"), (large, "")):
