@@ -262,6 +262,9 @@ class Account:
         # Of two complex numbers there are four products, in vectors of twice as many numbers.
         vectors = times * kind.itemsize / self.vector_bytes * (2 if kind.kind == "c" else 1)
         region.counts[Kind.REGISTERS] = vectors * (_REGISTERS_OF_STEP * steps + _REGISTERS_OF_ELEMENT * elements)
+        for level, cache in zip((Kind.LINES_2, Kind.LINES_3, Kind.LINES_4), self.caches, strict=False):
+            if elements * kind.itemsize > cache:  # each matrix comes at least once
+                region.counts[level] = times * elements * kind.itemsize / LINE_BYTES
         self.arithmetic += 2 * times * steps
         self.regions[-1].counts[Kind.CALLS] += _CALLS_OF_LIBRARY * times
         self.regions.insert(len(self.regions) - 1, region)
