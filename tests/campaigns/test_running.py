@@ -180,7 +180,9 @@ def test_what_ends_one_worker_after_another_is_given_up(tmp_path):
     entries = finished(campaign(workers, HistoryStore(tmp_path)))
     failed = [each for each in HistoryStore(tmp_path).all() if each.status == "failed"]
     lost = [each for each in failed if each.configuration["version"] == "tiled"]
-    assert lost and all(each.reason == "3 workers were lost with it: Lost: the worker is gone" for each in lost)
+    # On a busy machine a look at the workers may come before what a task has ended with.
+    reasons = {f"3 workers were lost with it: {each}" for each in ("Lost: the worker is gone", "its worker ended")}
+    assert lost and {each.reason for each in lost} <= reasons
     assert {each.configuration["version"] for each in failed} == {"tiled", "broken"}
     assert len(lost) <= 2 * 4 and [entry.seconds for entry in entries] == [1.0, 1.0]
 
