@@ -24,7 +24,7 @@ from benchmarks import program
 app = program.application("calibration", "Hold the model of the first choice against measurements, and fit its rates.")
 
 NEAR = 1.15
-"""How many times longer than the best a first choice may take that counts as good."""
+"""The most times longer than the best that a first choice may take and count as good."""
 
 _SECONDS = 0.06  # of measuring a configuration
 _MOST = 0.6  # seconds, after which a configuration is measured no more
@@ -53,7 +53,7 @@ class Measurement:
 
 
 Kernels = Mapping[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]]
-"""By name, functions and what makes their arguments."""
+"""Functions and what makes their arguments, by name."""
 
 
 def kernels_of(names: Sequence[str], *, polybench: bool) -> Kernels:

@@ -30,7 +30,8 @@ PROOFS = (
     *(("polytune.pipeline", "is_of_source"), (programs.__name__, "has_all_in_regions")),
     *((windows.__name__, name) for name in ("executes_each_once", "lies_between", "may_be_shifted")),
 )
-"""Where each function of ``polytune.schedule.analysis.instances`` is called: a module, and its name there."""
+"""The places where each function of ``polytune.schedule.analysis.instances`` is called: a module, and its name
+there."""
 
 
 class _Stopwatch:

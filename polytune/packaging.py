@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from polytune.kernel import Kernel
 
 FIRST_WORDS = '"""Kernels compiled by polytune'
-"""How the ``__init__.py`` of every package begins."""
+"""The first words of the ``__init__.py`` of every package."""
 
 SUPPORT = "_support"
 """The folder, in packages around a shared library, of what their kernels share."""

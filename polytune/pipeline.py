@@ -111,7 +111,8 @@ TRANSFORMS = Transforms(
     of_plans=(PARALLEL, INTERLEAVED, INNER, ACCUMULATED, EXPANDED, EARLY),
     of_loops=(REGISTERS, PACKED, UNROLLED, JAMMED, SCANNED, POINTS, OUTER, PREFETCHED),
 )
-"""What may follow an order, as it is tried: first what changes its plan, then what rewrites the loop IR of that."""
+"""The transforms that may follow an order, as they are tried: first those that change its plan, then those that rewrite
+the loop IR of that."""
 
 Result = TypeVar("Result")
 
@@ -393,14 +394,14 @@ SHOWN: dict[str, Callable[[Stages], str]] = {
     "space": _show_space,
     "counts": lambda stages: str(stages.counts),
 }
-"""How each stage is printed."""
+"""The printer of each stage."""
 
 SHOWN_OF_DEVICES: dict[str, Callable[[Plan, PartitionedProgram, DeviceView], str]] = {
     "partition": lambda plan, program, view: show_partition(plan, view),
     **{kind: partial(show_device_code, kind) for kind in KINDS},
     "transfers": lambda plan, program, view: show_transfers(program, view),
 }
-"""How the stages of the version for devices are printed."""
+"""The printers of the stages of the version for devices."""
 
 
 def stages(function: FunctionType, signature: Signature, strict: bool = False) -> Stages:

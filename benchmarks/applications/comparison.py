@@ -22,7 +22,7 @@ from benchmarks.timing import Sample
 COMPILERS = ("polytune", "numba")
 
 TOLERANCE = {"float32": 2e-3, "float64": 1e-7, "complex64": 2e-3, "complex128": 1e-7}
-"""Return how far results may differ, as a part of the largest one: both compilers add up in orders of their own."""
+"""The difference that results may have, as a part of the largest one: both compilers add up in orders of their own."""
 
 
 @dataclass(frozen=True)

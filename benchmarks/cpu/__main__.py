@@ -19,7 +19,7 @@ from polybench.datasets import Dataset
 from polybench.registry import names
 
 PEERS = ("numba", "numpy", "gcc", "gcc-plain", "clang", "polly", "pluto", "ppcg", "pythran", "dace")
-"""What can be asked for, ``benchmarks.cpu.peers.NAMES``; importing those would import Numba."""
+"""The names that can be asked for, ``benchmarks.cpu.peers.NAMES``; importing those would import Numba."""
 
 app = program.application("cpu", "Compare PolyBench under polytune, tuned, with what else it could be compiled by.")
 

@@ -10,7 +10,8 @@ from benchmarks.timing import Sample
 from polybench.registry import UnknownKernelError, check_name
 
 GCC = "gcc-plain"
-"""What the ratios are related to: C that does not say that arrays do not overlap, as PolyBench/C is by default."""
+"""The peer that the ratios are related to: C that does not say that arrays do not overlap, as PolyBench/C is by
+default."""
 
 
 class BestKnownError(Exception):

@@ -14,7 +14,7 @@ from benchmarks.cpu.contender import PeerError
 from polytune.codegen.c_source import CArgument, CFunction, CRole
 
 SECONDS = 120.0
-"""How long a compiler may take."""
+"""The most seconds that a compiler may take."""
 
 _C_TYPES = {
     "int32": ctypes.c_int32,

@@ -29,7 +29,7 @@ from polytune.tuner import Budget
 POLYTUNE = "polytune"
 
 UNLIMITED = Budget.unlimited()
-"""For tuning that may cost what it takes."""
+"""The budget of tuning that may cost what it takes."""
 
 PAUSE = 0.1
 """Seconds of rest before a call that is timed: the threads of some run times go on spinning after their work."""

@@ -18,7 +18,7 @@ Report = Callable[[str], None]
 
 
 _inside = False
-"""Whether this process is itself one of those."""
+"""True where this process is itself one of those."""
 
 
 class IsolationError(Exception):

@@ -16,7 +16,7 @@ PRODUCT_SIZE = 1536
 """Rows and columns of the matrices that BLAS multiplies: large enough for its full speed."""
 
 TRIAD_BYTES = 1 << 28
-"""What the triad moves: more than caches hold."""
+"""The bytes that the triad moves: more than caches hold."""
 
 _LEAST_READ = 1 << 16
 """Arrays of fewer bytes are not read: starting the threads takes longer."""

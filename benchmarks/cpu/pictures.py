@@ -13,7 +13,7 @@ from benchmarks.cpu.limits import PRODUCTS, STREAMS, TRIAD
 from benchmarks.cpu.summary import summary
 
 SUFFIXES = (".pdf", ".png", ".svg")
-"""What a figure may be written as."""
+"""The endings of files that a figure may be written to."""
 
 
 def draw(comparisons: Sequence[Comparison], file: Path, best: Mapping[str, float] | None = None) -> None:

@@ -24,7 +24,7 @@ from polytune.runtime.generated import GeneratedKernel
 from polytune.tuner import Configuration
 
 ROUNDS = 8
-"""How many configurations of each kernel are checked, if the time suffices."""
+"""The number of configurations of each kernel that are checked, if the time suffices."""
 
 MOST_STEPS = 4000
 """A kernel that starts its regions more often than this is checked at a smaller size."""

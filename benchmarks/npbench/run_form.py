@@ -21,13 +21,13 @@ import numpy as np
 from benchmarks.npbench.folder import BenchKernel, read_folder
 
 LATE = 20
-"""How many of the last calls stand for a late one."""
+"""The number of last calls that stand for a late one."""
 
 BUILDS = "POLYTUNE_NPBENCH_BUILDS"
 """The environment variable that names the folder in which compiled forms of peers are kept."""
 
 FEWEST = 3
-"""How often a kernel is called at least."""
+"""The least number of calls of a kernel."""
 
 
 def compiled(kernel: BenchKernel, form: str) -> Callable[..., Any]:

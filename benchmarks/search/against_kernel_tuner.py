@@ -51,7 +51,7 @@ STRATEGIES = (
 """All that run without further packages and search: ``brute_force`` does not, ``nsga2`` is for several objectives."""
 
 CONTENDERS = 4
-"""How many strategies of a space and budget go on after a screening."""
+"""The number of strategies of a space and budget that go on after a screening."""
 
 _SHARE_OF_SPACES = 0.75
 _SHARE_OF_RUNS = 0.9

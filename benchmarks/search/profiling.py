@@ -15,7 +15,7 @@ from polytune.lab import RecordedSpace, Run
 CLOSE = 1.1
 LIMIT = 15
 BUDGETS = {"profile": 300, "random": 3000}
-"""Of evaluations: several times what a run needs."""
+"""The most evaluations of each search: several times what a run needs."""
 
 
 def study(recorded: RecordedSpace, collection: Collection, repeats: int) -> dict[str, Any]:

@@ -25,7 +25,7 @@ CLAIMS: Mapping[str, Sequence[int]] = {
     "tpe": (25, 50, 100),
     "genetic": (200, 400),
 }
-"""With which sample sizes a search is said to be ahead of random search."""
+"""The sample sizes with which a search is said to be ahead of random search."""
 
 
 def runs_with(samples: int) -> int:

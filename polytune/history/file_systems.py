@@ -11,7 +11,7 @@ _NETWORK = (
     *("9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "fhgfs", "glusterfs", "gpfs", "lustre", "mmfs", "ncpfs"),
     *("nfs", "nfs4", "orangefs", "panfs", "pvfs2", "smb3", "smbfs", "vboxsf", "virtiofs", "wekafs"),
 )
-"""What Linux calls file systems of which the files are on another machine, or are another machine's, too."""
+"""Linux's names of file systems of which the files are on another machine, or are another machine's, too."""
 
 _NETWORK_IN_USER_SPACE = ("ceph", "cvmfs", "gcsfuse", "gluster", "juicefs", "moose", "rclone", "s3fs", "sshfs")
 """Beginnings of what follows ``fuse.`` in the names of such."""

@@ -14,7 +14,7 @@ from polytune.schedule.regions import Plan, Region, RegionKind
 __all__ = ["Sharing", "sharing_of"]
 
 Sharing = Mapping[RegionKind, tuple[str, ...]]
-"""By how a loop's iterations are shared out, in parallel or along diagonals, the versions that do."""
+"""The versions that share out a loop's iterations in a way, in parallel or along diagonals, by that way."""
 
 
 def sharing_of(stages: Stages) -> dict[ReportedLoop, Sharing]:

@@ -40,7 +40,7 @@ from polytune.runtime.trust import UntrustedError, check_folders, make_folders, 
 __all__ = ["MODULE_NAMES", "ModuleCache"]
 
 MODULE_NAMES = "polytune_kernel_"
-"""How the names of modules from the cache begin."""
+"""The first letters of the names of modules from the cache."""
 
 _MEGABYTE = 1 << 20
 _DEFAULT_LIMIT = 1024 * _MEGABYTE

@@ -33,7 +33,7 @@ from polytune.signature import DATA_TYPES
 __all__ = ["call_library", "has_failed", "library_error", "memory_of"]
 
 _RAISED = -1
-"""What is reported where NumPy has raised an exception."""
+"""The report of a call for which NumPy has raised an exception."""
 
 _SYMBOL = "polytune_call_library"
 _WORD = ir.IntType(64)
@@ -41,7 +41,7 @@ _OWN = {"numpy.matmul": matrix_product}
 """The functions in place of some of NumPy's."""
 
 _failures: dict[int, BaseException] = {}
-"""What NumPy has raised, by the address where that is reported."""
+"""The exceptions that NumPy has raised, by the address where they are reported."""
 
 
 def library_error(report: np.ndarray) -> BaseException:

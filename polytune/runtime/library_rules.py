@@ -9,7 +9,7 @@ from polytune.runtime.threads import first_number
 __all__ = ["reason_against_library"]
 
 LEAST_ARITHMETIC = 1e6
-"""How many operations a kernel has at least of which products are given to the library: with fewer, to reach it by way
+"""The least number of operations of a kernel of which products are given to the library: with fewer, to reach it by way
 of Python takes longer than all else."""
 
 

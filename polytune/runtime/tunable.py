@@ -67,11 +67,11 @@ class TunableKernel(ABC):
     _tuners: dict[Case, OnlineTuner]
     _is_frozen: bool
     _settled: Mapping[str, SettledCalls]
-    """By the mode of the calls."""
+    """Settled calls, by the mode of the calls."""
     _loaded: dict[tuple[str, str], Mapping[str, Any]]
     """The best configurations by files, by the kernel and the sizes."""
     _given: set[Case]
-    """Of which calls a file has said what is best."""
+    """The classes of calls of which a file has said what is best."""
 
     @abstractmethod
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:

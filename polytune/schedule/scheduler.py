@@ -21,7 +21,7 @@ MOST_CONSTRAINTS = 3_000
 PolyBench.  The pivots of a linear program are no operations of isl's count, and each takes time quadratic in this."""
 
 MANY_CONSTRAINTS = 16
-"""From how many constraints on a part of a dependence is simplified before scheduling."""
+"""The number of constraints from which on a part of a dependence is simplified before scheduling."""
 
 
 @dataclass(frozen=True)

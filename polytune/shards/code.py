@@ -29,7 +29,8 @@ TILE, INNER_TILE = 32, 512
 """The extents of tiles, and of the innermost member of a band: rows of some vectors, in the second cache."""
 
 MOST_KEPT = 1.25
-"""How many times as much memory as what a shard gives may be kept alive with it, so that it need not be copied."""
+"""The most memory that may be kept alive with what a shard gives, as a multiple of that, so that it need not be
+copied."""
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from polytune.runtime.native.source import parsed
 __all__ = ["team_code", "version_code"]
 
 _PROVIDED = ("polytune_await_event", "polytune_core", "polytune_signal_event", "polytune_yield_thread")
-"""What ``runtime/team.c`` has of the functions that the interpreter's own runtime has."""
+"""The functions of the interpreter's own runtime that ``runtime/team.c`` has."""
 
 _OF_NUMPY = ("polytune_call_library", "polytune_small_call")
-"""How the names begin of what calls NumPy's functions, or the libraries that NumPy calls."""
+"""The first letters of the functions that call NumPy's, or the libraries that NumPy calls."""
 
 
 def version_code(function: Any, symbol: str, processor: Processor) -> bytes:

@@ -71,7 +71,7 @@ _X86 = (
 )
 
 _BASELINE = Level("baseline", Processor("generic", ""), 16, 32, (0,) * _FACTS)
-"""What every processor has, of an architecture whose levels cannot be told from one another here."""
+"""The instructions that every processor has, of an architecture whose levels cannot be told from one another here."""
 
 
 def _is_x86() -> bool:

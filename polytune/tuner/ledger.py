@@ -11,7 +11,7 @@ from polytune.tuner.searcher import is_number
 from polytune.tuner.spaces.configuration import Configuration
 
 TRIALS_REMEMBERED = 8
-"""How many trials' losses tell what the next one may lose."""
+"""The number of trials whose losses tell what the next one may lose."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from polytune.frontend.scop import Scop
 AXES = "xyz"
 
 _BYTES = {"int32": 4, "int64": 8, "float32": 4, "float64": 8, "bool": 4}
-"""Of an element, in the types of ``c_expressions.C_TYPES``."""
+"""The bytes of an element, in the types of ``c_expressions.C_TYPES``."""
 
 
 def shared_memory_text(kernel: DeviceKernel, scop: Scop) -> str:

@@ -20,7 +20,7 @@ from polytune.frontend.expression import Assign, Binary, Element, Expression, wa
 from polytune.records import dataclass
 
 Fits = Callable[[Element, str, ContiguousAxis], bool]
-"""Whether the elements along a loop variable can be the lanes of a vector."""
+"""A test whether the elements along a loop variable can be the lanes of a vector."""
 
 
 @dataclass(frozen=True)

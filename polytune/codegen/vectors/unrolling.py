@@ -41,7 +41,8 @@ COUNTS = (4, 2)
 """The numbers of iterations that are unrolled, the most first."""
 
 MOST_STREAMS = 16
-"""How many rows of arrays an innermost loop may run along.  With more, their addresses take all general registers."""
+"""The most rows of arrays that an innermost loop may run along.  With more, their addresses take all general
+registers."""
 
 
 def unroll_iterations(program: Program, scop: Scop, target: Target) -> Program:

@@ -20,7 +20,7 @@ _DRAWN = 150  # configurations
 _TICKS = 4
 _CROWDED = 8  # axes, the names of which stand aslant
 _NOT_THERE = -0.12
-"""Where a configuration is drawn that does not have a parameter."""
+"""The place where a configuration is drawn that does not have a parameter."""
 
 
 def _render(subject: Subject) -> Markup | None:

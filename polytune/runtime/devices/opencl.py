@@ -25,7 +25,7 @@ from polytune.runtime.devices.transfers import Rectangle
 __all__ = ["OpenCLDevice", "reason_if_unusable"]
 
 _FEWEST_THREADS = 32
-"""Of a block, in the smallest kernels that there are."""
+"""The threads of a block, in the smallest kernels that there are."""
 
 _silencing = threading.Lock()
 """The filters of warnings belong to all threads."""

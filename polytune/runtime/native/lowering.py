@@ -64,7 +64,7 @@ def lower(function: ast.FunctionDef, names: Mapping[str, Any], symbol: str, *, s
 
 
 _DEEPEST = 8
-"""How many calls of functions may lie in one another; more are endless."""
+"""The most calls of functions that may lie in one another; more are endless."""
 
 
 class _FunctionLowering:
@@ -95,7 +95,7 @@ class _FunctionLowering:
         self._allocated: dict[str, AllocatedArray] = {}
         """The arrays that have been made and not been given back."""
         self._loops: list[tuple[ir.Block, ir.Block]] = []
-        """Where ``continue`` and ``break`` go, of the loops around."""
+        """The blocks to which ``continue`` and ``break`` go, of the loops around."""
         self._end = builder.append_basic_block("returned")
         self._result: tuple[types.Type, ir.Value] | None = None
         """The type of what is returned, and where it is put."""

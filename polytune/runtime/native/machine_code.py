@@ -143,7 +143,7 @@ def _optimised(text: str, machine: binding.TargetMachine, *, is_hidden: bool) ->
 
 
 _IMPLIED = ("memcpy", "memmove", "memset")
-"""What LLVM calls of its own accord."""
+"""The functions that LLVM calls of its own accord."""
 
 _NAMED = ("exp", "log", "log10", "sin", "cos", "pow", "floor", "ceil", "trunc")
 """Functions of C's library that LLVM calls under names of its own."""

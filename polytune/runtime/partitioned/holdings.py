@@ -17,7 +17,8 @@ from polytune.runtime.partitioned.pool import BufferPool, shadows
 __all__ = ["Holding", "Holdings"]
 
 MANY_BOXES = 64
-"""From how many boxes on what a device holds is forgotten rather than kept in detail: it is then moved again."""
+"""The number of boxes from which on the parts that a device holds are forgotten rather than kept in detail: they are
+then moved again."""
 
 
 @dataclass

@@ -22,7 +22,7 @@ from polytune.schedule.tree import below_mark
 from polytune.schedule.unions import union_of
 
 MOST_SPLITS = 3
-"""How many members are split at most: eight parts."""
+"""The most members that are split: eight parts."""
 
 
 def device_rank(candidate: Candidate) -> int | None:
