@@ -167,7 +167,7 @@ def fitted(measurements: Sequence[Measurement], prior: np.ndarray) -> np.ndarray
 
 
 def losses(measurements: Sequence[Measurement], rates: np.ndarray) -> dict[str, float]:
-    """By kernel, how many times longer than the best measured what the rates choose takes."""
+    """The time of what the rates choose over that of the best measured, by kernel."""
     found: dict[str, float] = {}
     for name in {each.kernel for each in measurements}:
         of_kernel = [each for each in measurements if each.kernel == name]
@@ -177,7 +177,7 @@ def losses(measurements: Sequence[Measurement], rates: np.ndarray) -> dict[str, 
 
 
 def validated(measurements: Sequence[Measurement], prior: np.ndarray, parts: int = 6) -> dict[str, float]:
-    """By kernel, the loss of a choice by rates that were fitted to other kernels."""
+    """The loss of a choice by rates that were fitted to other kernels, by kernel."""
     names = sorted({each.kernel for each in measurements})
     random.Random(0).shuffle(names)
     found: dict[str, float] = {}

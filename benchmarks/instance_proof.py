@@ -1,4 +1,4 @@
-"""What it costs to prove that generated code executes each statement instance once, as a share of the analysis.
+"""The cost of proving that generated code executes each statement instance once, as a share of the analysis.
 
 ``python -m benchmarks.instance_proof`` prints the share of each kernel of PolyBench, the median and the largest;
 names of kernels after it have it measure these alone.  Both are processor time of one run, so that other programs

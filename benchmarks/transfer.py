@@ -122,7 +122,7 @@ def _text(configuration: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Found:
-    """What a tuner has come to on a size that is new.
+    """The configuration that a tuner has come to on a size that is new.
 
     Attributes:
         kernel, size: which.

@@ -54,7 +54,7 @@ def measured(function: Callable[..., Any], arguments: Arguments) -> tuple[float,
 
 
 def is_right(arguments: Arguments, actual: Arguments) -> bool:
-    """Whether a call that began with ``arguments`` left what the reference leaves."""
+    """Return whether a call that began with ``arguments`` left what the reference leaves."""
     expected = copy_arguments(arguments)
     BENCHMARK.reference(*expected)
     return BENCHMARK.error_of(arguments, expected, actual) <= BENCHMARK.tolerance

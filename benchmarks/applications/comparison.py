@@ -133,7 +133,7 @@ def _run(case: Case, compiler: str, calls: int, seconds: float, cache: str) -> t
 
 
 def _difference(results: dict[str, list[np.ndarray]]) -> str:
-    """Where the results of the compilers differ by more than rounding explains; "" where they do not."""
+    """The place where the results of the compilers differ by more than rounding explains; "" where they do not."""
     for number, (ours, theirs) in enumerate(zip(results["polytune"], results["numba"], strict=True)):
         if ours.shape != theirs.shape:
             return f"array {number} has the shape {ours.shape}, not {theirs.shape}"

@@ -95,7 +95,7 @@ def shared_library(source: Path, compiler: Sequence[str], options: Sequence[str]
 
 
 def run_tool(command: Sequence[str], folder: Path, seconds: float = SECONDS) -> str:
-    """What a tool prints on its standard output.
+    """The standard output of a tool.
 
     Raises:
         PeerError: it fails, or takes too long.

@@ -1,4 +1,4 @@
-"""Which loops of a kernel a careful Numba user would run with ``prange``."""
+"""The loops of a kernel that a careful Numba user would run with ``prange``."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ MOST_STEPS = 4000
 
 @dataclass
 class Checked:
-    """What was found of one kernel.
+    """The findings on one kernel.
 
     Attributes:
         mapped: whether it has a version for devices; those that have none are run on the processor.
@@ -174,7 +174,7 @@ def _sizes(benchmark: Benchmark, dataset: Dataset) -> Iterator[dict[str, int]]:
 
 
 def _steps(generated: GeneratedKernel, initial: Arguments) -> int:
-    """How often regions are started."""
+    """The number of starts of regions."""
     if not has_device_version(generated):
         return 0
     return sum(1 for _ in generated.module.PARTITIONED.steps(*generated.prepare(initial).parameters))

@@ -1,4 +1,4 @@
-"""How fast one kernel is: on the device with its arrays there, called from the host, shared, and on the processor."""
+"""The speed of one kernel: on the device with its arrays there, called from the host, shared, and on the processor."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _pythran(kernel: BenchKernel) -> Callable[..., Any]:
 
 
 def _jax(kernel: BenchKernel) -> Callable[..., Any]:
-    """On the processor, in double precision; a call ends when its results are there."""
+    """The kernel on the processor, in double precision; a call ends when its results are there."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
@@ -106,7 +106,7 @@ def _jax(kernel: BenchKernel) -> Callable[..., Any]:
 
 
 def outputs(kernel: BenchKernel, arguments: dict[str, Any], result: Any) -> list[np.ndarray]:
-    """What a call has returned, and the arguments that hold results; JAX returns these, too.
+    """The results of a call, and the arguments that hold results; JAX returns these, too.
 
     Where a description names none and nothing is returned, all arrays are results.
     """

@@ -191,7 +191,7 @@ def _is_less(one: float, other: float) -> bool:
 def reached(
     rows: Sequence[Mapping[str, Any]], scores: Mapping[str, Mapping[int, float]], search: str, spaces: int
 ) -> dict[str, bool]:
-    """With each budget: whether polytune wins or ties on enough spaces, and whether its score is higher than any
+    """The verdict for each budget: whether polytune wins or ties on enough spaces, and whether its score is higher than any
     rival's."""
     goals = {}
     for budget in sorted({row["budget"] for row in rows}):

@@ -84,7 +84,7 @@ class Rival:
                 self.tell(None)
 
     def tell(self, seconds: float | None) -> None:
-        """What the configuration asked for took; None where it did not run."""
+        """The time of the configuration that is asked for; None where it did not run."""
         self._write({"seconds": seconds})
 
     def close(self) -> None:
