@@ -191,8 +191,8 @@ def _is_less(one: float, other: float) -> bool:
 def reached(
     rows: Sequence[Mapping[str, Any]], scores: Mapping[str, Mapping[int, float]], search: str, spaces: int
 ) -> dict[str, bool]:
-    """The verdict for each budget: whether polytune wins or ties on enough spaces, and whether its score is higher than any
-    rival's."""
+    """The verdict for each budget: whether polytune wins or ties on enough spaces, and whether its score is higher than
+    any rival's."""
     goals = {}
     for budget in sorted({row["budget"] for row in rows}):
         at = [row for row in rows if row["budget"] == budget]
