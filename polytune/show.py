@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import islpy as isl
 
 from polytune.codegen.loops import Program
+from polytune.codegen.module import size_choices, teams_of
 from polytune.codegen.python_expressions import expression_text, result_text
-from polytune.codegen.sizes import size_choices, teams_of
 from polytune.frontend.expression import Expression
 from polytune.frontend.scop import Scop
 from polytune.schedule.analysis.dependences import Dependences
