@@ -60,8 +60,7 @@ from polytune.schedule.rewrites.library_products import LIBRARY
 from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.rewrites.step_blocks import BLOCKED
 from polytune.schedule.rewrites.transposition import TRANSPOSED
-from polytune.show import show_dependences, show_schedules, show_scop, show_space
-from polytune.show_c import show_c
+from polytune.show import show_c, show_dependences, show_schedules, show_scop, show_space
 from polytune.show_devices import (
     DeviceView,
     reason_for_processor_only,
