@@ -32,8 +32,7 @@ from polytune.runtime.devices.backends import KINDS
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality
-from polytune.schedule.candidate import Attempted, Candidate, Known
-from polytune.schedule.candidates import candidate_schedules
+from polytune.schedule.candidate import Attempted, Candidate, Known, candidate_schedules
 from polytune.schedule.counting.counts import Counts, count
 from polytune.schedule.orders.grouped import GROUPED
 from polytune.schedule.orders.scheduled import COINCIDENT, DISTRIBUTED, FUSED, REASSOCIATED, TILED
@@ -47,8 +46,7 @@ from polytune.schedule.plan_transform import (
     INTERLEAVED,
     PARALLEL,
 )
-from polytune.schedule.platforms.on_devices import obstacle_to_devices
-from polytune.schedule.platforms.partition import choose_plan
+from polytune.schedule.platforms.partition import choose_plan, obstacle_to_devices
 from polytune.schedule.platforms.sharding import (
     check_shardable,
     choose_shard_plan,
@@ -62,8 +60,7 @@ from polytune.schedule.rewrites.library_products import LIBRARY
 from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.rewrites.step_blocks import BLOCKED
 from polytune.schedule.rewrites.transposition import TRANSPOSED
-from polytune.show import show_dependences, show_schedules, show_scop, show_space
-from polytune.show_c import show_c
+from polytune.show import show_c, show_dependences, show_schedules, show_scop, show_space
 from polytune.show_devices import (
     DeviceView,
     reason_for_processor_only,

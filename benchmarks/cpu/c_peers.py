@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.cpu.c_library import CLibrary, integers, run_tool, shared_library
 from benchmarks.cpu.contender import Contender, PeerError, Problem
 from polytune.codegen.c_source import CFunction, c_function
-from polytune.show_c import c_text_of
+from polytune.show import c_text_of
 
 FAST = ("-O3", "-march=native", "-ffast-math")
 """The options that a user of a C compiler would ask for."""

@@ -13,8 +13,7 @@ import numpy as np
 
 from polytune.errors import ArgumentError, PolytuneError
 from polytune.records import dataclass
-from polytune.runtime.cache import ModuleCache
-from polytune.runtime.cache_key import key_of
+from polytune.runtime.cache import ModuleCache, key_of
 from polytune.runtime.compiled_functions import CompiledFunctions
 from polytune.runtime.context_memory import Contexts
 from polytune.runtime.partitioned.work import neutral_copy

@@ -18,8 +18,7 @@ import numpy as np
 
 from polytune.errors import DeviceCompilationError, DeviceError, DeviceLostError, DeviceMemoryError, LaunchError
 from polytune.runtime.devices.device import DeviceBuffer, DeviceLimits, Event, LoadedKernel, Stream
-from polytune.runtime.devices.staged import StagedDevice, StagedStream
-from polytune.runtime.devices.staging import Staging
+from polytune.runtime.devices.staged import StagedDevice, StagedStream, Staging
 from polytune.runtime.devices.transfers import Rectangle
 
 __all__ = ["OpenCLDevice", "reason_if_unusable"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from polytune.records import dataclass
 from polytune.runtime.devices.device import Box, Device, DeviceBuffer, Stream
-from polytune.runtime.devices.staging import copy
+from polytune.runtime.devices.staged import copy
 from polytune.runtime.devices.transfers import box_shape, view
 from polytune.runtime.partitioned.boxes import ElementSet, contains, is_empty, overlap, remainder
 from polytune.runtime.partitioned.pool import BufferPool, shadows
