@@ -18,7 +18,7 @@ import islpy as isl
 
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend.affine import AffineBuilder
-from polytune.frontend.array_expressions.values import ArrayValue, Operand
+from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Operand
 from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator
 from polytune.frontend.expression import Counter as LoopCounter
 from polytune.frontend.meanings import Binding, Meaning
@@ -151,7 +151,9 @@ class KernelWalk:
         written_back: where copies in other shapes are made, the arrays that get their elements when the kernel ends,
             and the copies.
         counts: the variables that count the elements which calls of the library give.
-        extracted: of what masks select under a name, the arrays that have been made of it, and after which nodes.
+        extracted: of what masks select under a name, the arrays that have been made of it, and among which nodes.
+        selected: by masks of names, how many elements they select, and among which nodes they have been counted.
+        masks: copies of masks, by the arrays that they are copies of.
         states: the arrays that stand for states which calls of the library change, by what they are.
         raised: the variable that says which exception a function that is called has raised; empty where none does.
         exceptions: those, by their numbers from 1.
@@ -194,6 +196,8 @@ class KernelWalk:
     written_back: list[tuple[ast.AST, ArrayValue, ArrayValue]] = field(default_factory=list)
     counts: set[str] = field(default_factory=set)
     extracted: dict[tuple[str, str], tuple[list[Node], ArrayValue]] = field(default_factory=dict)
+    selected: dict[str, tuple[list[Node], Element]] = field(default_factory=dict)
+    masks: dict[ArrayRegion, tuple[ArrayValue, list[Node], int]] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     raised: str = ""
     exceptions: list[Result] = field(default_factory=list)
@@ -256,6 +260,7 @@ class Frame:
 
     Attributes:
         nodes: where the program that is made goes.
+        around: where the programs go that this one is to be a part of, outermost first.
         assigned: how often each local name is assigned in the function.
         names: the unique names of local names.
         iterators: the iterators of all loops around, those of callers included.
@@ -275,6 +280,7 @@ class Frame:
     bindings: dict[str, Binding]
     nodes: list[Node]
     assigned: Counter[str]
+    around: tuple[list[Node], ...] = ()
     names: dict[str, str] = field(default_factory=dict)
     iterators: tuple[str, ...] = ()
     carried: frozenset[str] = frozenset()
@@ -325,7 +331,7 @@ class Frame:
 
     def inside(self, **changes: Any) -> Frame:
         """The same function within a loop or branch: its own nodes and its own copy of the bindings."""
-        return replace(self, nodes=[], bindings=dict(self.bindings), **changes)
+        return replace(self, nodes=[], around=(*self.around, self.nodes), bindings=dict(self.bindings), **changes)
 
     def fresh(self, name: str) -> str:
         """A local name that neither the function nor anything else has."""
@@ -336,6 +342,10 @@ class Frame:
             candidate = f"{name}_{number}"
         self.kernel.taken.add(candidate)
         return candidate
+
+    def is_in(self, nodes: list[Node]) -> bool:
+        """Return whether the place is in a program that is still being made, or in a part of it."""
+        return any(each is nodes for each in (*self.around, self.nodes))
 
     @property
     def is_top_level(self) -> bool:

@@ -19,13 +19,18 @@ from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.sizes import extent
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Subscripts
 from polytune.frontend.array_expressions.views import rearranged
-from polytune.frontend.expression import Compare, Expression
+from polytune.frontend.expression import Compare, Element, Expression
 from polytune.frontend.frame import Frame
 from polytune.frontend.promotion import Value
 
 
 def counted(
-    frame: Frame, node: ast.AST, function: str, arguments: Sequence[ArrayValue | Value], results: Sequence[Wanted]
+    frame: Frame,
+    node: ast.AST,
+    function: str,
+    arguments: Sequence[ArrayValue | Value],
+    results: Sequence[Wanted],
+    known: Element | None = None,
 ) -> list[ArrayValue]:
     """The results of a call of the library that gives as many elements as the data say.
 
@@ -36,10 +41,11 @@ def counted(
         arguments: what it is given.
         results: the shapes and types of the results, with the most elements that there may be along the first
             dimension.
+        known: a variable that has the number of elements already; None where there is none.
     """
     *arrays, count = library_call(frame, node, f"{function} counted", arguments, [*results, ((), "int64")])
     assert isinstance(count, Value)
-    size = captured(frame, node, count.expression)
+    size = known or captured(frame, node, count.expression)
     frame.kernel.counts.add(size.array)
     parts = []
     for array in arrays:
@@ -56,19 +62,27 @@ def extracted(frame: Frame, node: ast.AST, selection: Selection) -> ArrayValue:
     Args:
         frame: where it stands.
         node: the expression, for its place.
-        selection: what is selected.
+        selection: what is selected; what a name means is made where it got that meaning, before loops around.
     """
-    values, mask = selection.values, selection.mask
+    values, mask, kernel = selection.values, selection.mask, frame.kernel
     key = None
-    if selection.is_named and values.region is not None and mask.region is not None:
+    size: Element | None = None
+    if selection.place is not None and values.region is not None and mask.region is not None:
         key = mask.region.array, values.region.array
-        nodes, found = frame.kernel.extracted.get(key, (None, None))
-        if found is not None and nodes is frame.nodes:
+        nodes, found = kernel.extracted.get(key, (None, None))
+        if found is not None and nodes is not None and frame.is_in(nodes):
             return found  # which nothing has changed since
+        if frame.is_in(selection.place.nodes):
+            frame = selection.place
+        nodes, size = kernel.selected.get(mask.region.array, (None, None))
+        size = size if nodes is not None and frame.is_in(nodes) else None
     most = extent(frame, size_of(frame, values.shape))
-    (array,) = counted(frame, node, "numpy.extract *", [mask, values], [((most,), values.dtype)])
+    (array,) = counted(frame, node, "numpy.extract *", [mask, values], [((most,), values.dtype)], size)
     if key is not None:
-        frame.kernel.extracted[key] = frame.nodes, array
+        kernel.extracted[key] = frame.nodes, array
+        counter = array.shape[0]
+        if size is None and isinstance(counter, Element):
+            kernel.selected[key[0]] = frame.nodes, counter
     return array
 
 

@@ -10,6 +10,7 @@ from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.conversions import check_update, check_written
 from polytune.frontend.array_expressions.counted import extracted
+from polytune.frontend.array_expressions.data_subscripts import written
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, chosen, computed, elementwise
 from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.shapes import agree
@@ -124,10 +125,29 @@ def named(frame: Frame, node: ast.AST, selection: Selection) -> Selection:
         node: the assignment, for its place.
         selection: what is assigned to the name.
     """
-    mask = kept(frame, node, selection.mask, "mask")
+    mask = _kept_mask(frame, node, selection.mask)
     values = kept(frame, node, selection.values, "selected")
     assert mask.region is not None
-    return Selection(values, mask, mask.region.array, selection.extract, is_named=True)
+    return Selection(values, mask, mask.region.array, extracted, is_named=True, place=frame)
+
+
+def _kept_mask(frame: Frame, node: ast.AST, mask: ArrayValue) -> ArrayValue:
+    """A copy of a mask; one for all that is selected by it until it changes.
+
+    Args:
+        frame: where it stands.
+        node: the assignment, for its place.
+        mask: truth values.
+    """
+    kernel, region = frame.kernel, mask.region
+    if region is None:
+        return kept(frame, node, mask, "mask")
+    copy, nodes, position = kernel.masks.get(region, (None, None, 0))
+    if copy is not None and nodes is frame.nodes and region.array not in written(frame.nodes[position:]):
+        return copy
+    copy = kept(frame, node, mask, "mask")
+    kernel.masks[region] = copy, frame.nodes, len(frame.nodes)
+    return copy
 
 
 @dataclass(frozen=True)
