@@ -105,8 +105,12 @@ def _bind(frame: Frame, node: ast.stmt, target: ast.Name, value: ast.expr, shape
     binding: Binding
     if shape is not None:
         binding = ShapeBinding(shape)
-    elif is_allocation(frame, value) and frame.is_top_level and frame.assigned[target.id] == 1:
-        array = allocate(frame, target, value)
+    elif (
+        is_allocation(frame, value)
+        and frame.is_top_level
+        and frame.assigned[target.id] == 1
+        and (array := allocate(frame, target, value)) is not None
+    ):
         frame.kernel.owners[array] = (id(frame.names), target.id)
         binding = ArrayBinding(array)
     elif isinstance(value, ast.Tuple | ast.List):

@@ -18,7 +18,7 @@ import islpy as isl
 
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend.affine import AffineBuilder
-from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Operand
+from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Operand, Sum
 from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator
 from polytune.frontend.expression import Counter as LoopCounter
 from polytune.frontend.meanings import Binding, Meaning
@@ -52,6 +52,11 @@ class SidesOfBranchError(Exception):
     again, and copies both into one."""
 
 
+class ChangedLaterError(Exception):
+    """A variable changes in a loop after a place that took it for what had been assigned before; the walk starts
+    again."""
+
+
 class ShapesOfDataError(UnsupportedSourceError):
     """An array's shape depends on data, or on how often a loop has run."""
 
@@ -74,7 +79,8 @@ class LoopRange:
 class Knowledge:
     """The findings of earlier walks: the variables that need memory, the types of those, and the names that refused
     statements assign.  And which functions may write arrays, and which raise exceptions; the loops that NumPy runs,
-    by their files and places; and the branches after which a name with different arrays on their sides is read."""
+    by their files and places; the branches after which a name with different arrays on their sides is read; and the
+    variables that change in loops after a place that asks how great they may be."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
@@ -83,6 +89,7 @@ class Knowledge:
     raising: set[Any] = field(default_factory=set)
     by_numpy: set[tuple[str, int, int]] = field(default_factory=set)
     read_after: set[tuple[str, int, int, str]] = field(default_factory=set)
+    changed_later: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -119,6 +126,21 @@ class CapturedValue:
     position: int
 
 
+@dataclass(frozen=True)
+class AssignedInteger:
+    """An assignment of an integer to a variable in memory, as far as the walk has come.
+
+    Attributes:
+        variable: what is assigned to.
+        value: what is assigned.
+        frame: where that stands.
+    """
+
+    variable: Element
+    value: Expression
+    frame: Frame
+
+
 @dataclass
 class KernelWalk:
     """The results of one walk over a kernel and all that is inlined into it.
@@ -143,6 +165,10 @@ class KernelWalk:
         captured: variables that keep integers which depend on data, by what these are.
         most: of extents that depend on data, what they are at most.
         bounds: the variables of ``captured``.
+        assigned_integers: the assignments of integers to variables, by their names, in the order of the walk.
+        unchanged: variables that are taken not to change any more in a part of the program, and how many of their
+            assignments had been seen then.
+        sums: the sums that variables keep, and where these are computed.
         cut_off: of slices with bounds that depend on data, by their first subscripts, their steps and the bounds of the
             loops over them, the extents that all their subscripts are within.
         known: what has been found to hold at places of the program.
@@ -189,6 +215,9 @@ class KernelWalk:
     captured: dict[Expression, CapturedValue] = field(default_factory=dict)
     most: dict[Expression, Expression] = field(default_factory=dict)
     bounds: set[str] = field(default_factory=set)
+    assigned_integers: dict[str, list[AssignedInteger]] = field(default_factory=dict)
+    unchanged: list[tuple[str, int, list[Node]]] = field(default_factory=list)
+    sums: dict[str, tuple[Frame, Sum]] = field(default_factory=dict)
     cut_off: dict[tuple[Expression, int | Expression, Expression], Expression] = field(default_factory=dict)
     known: dict[Any, isl.Set] = field(default_factory=dict)
     proven: dict[Any, bool] = field(default_factory=dict)
@@ -267,6 +296,7 @@ class Frame:
         carried: the names that loops around assign, so that they may have a value from the iteration before.
         conditional: whether an ``if`` or ``while`` stands around.
         opaque: whether a ``while`` stands around, in which no loop may be.
+        repeated: how many loops are around of which nothing says how many iterations they have.
         pure: whether what is being read may not be evaluated at all, so that no statement may be made for it.
         is_kernel: whether this is the kernel itself.
         pinned: the names of arrays that later iterations of loops around may read as they are left.
@@ -286,6 +316,7 @@ class Frame:
     carried: frozenset[str] = frozenset()
     conditional: bool = False
     opaque: bool = False
+    repeated: int = 0
     pure: bool = False
     is_kernel: bool = True
     pinned: frozenset[str] = frozenset()

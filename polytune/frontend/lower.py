@@ -11,6 +11,7 @@ import numpy as np
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend import bits, complex_numbers
 from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.array_expressions.data_sizes import refuse_later_changes
 from polytune.frontend.array_expressions.reshaping import write_back
 from polytune.frontend.called_functions import CalledFunctions, meaning_in
 from polytune.frontend.calls_first import RAISED, with_calls_first
@@ -18,6 +19,7 @@ from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Assign, Cast, Constant, Element
 from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import (
+    ChangedLaterError,
     Exits,
     Frame,
     KernelWalk,
@@ -84,7 +86,7 @@ def lower(
         kernel = KernelWalk(signature, affine, knowledge, inline_call, evaluate, strict=strict)
         try:
             nodes = _walk(kernel, source, refused or {})
-        except (NumPyLoopError, SidesOfBranchError):
+        except (NumPyLoopError, SidesOfBranchError, ChangedLaterError):
             continue
         except RaisingFunctionError:
             obstacles = kernel.obstacles or obstacles
@@ -132,6 +134,7 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     kernel.calls.append(source.function)
     lower_block(frame, body.statements)
     write_back(frame)
+    refuse_later_changes(kernel)
     if not kernel.skipped:
         kernel.result = result_of_kernel(frame)
         if kernel.result is not None and not any(

@@ -16,6 +16,7 @@ import numpy as np
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.affine_arithmetic import integer, normal
+from polytune.frontend.array_expressions.data_sizes import size_of_data
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
 from polytune.frontend.array_expressions.sizes import require, size_text
@@ -172,8 +173,11 @@ class ArrayCall:
             derived = derive(self.frame, self.frame.kernel.fresh("size"), value)
             if derived is not None:
                 return derived.expression
+            size = size_of_data(self.frame, node, value)
+            if size is not None:
+                return size
         error = self.refusal(
-            f"the size {self.frame.source.segment(node)} of an array depends on data",
+            f"the size {self.frame.source.segment(node)} of an array is data of which nothing says the most",
             "pass the size as an integer argument, or make the array before the kernel is called",
         )
         raise ShapesOfDataError(error.location, error.what, error.reason, error.remedy)

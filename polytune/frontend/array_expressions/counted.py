@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -72,8 +73,9 @@ def extracted(frame: Frame, node: ast.AST, selection: Selection) -> ArrayValue:
         nodes, found = kernel.extracted.get(key, (None, None))
         if found is not None and nodes is not None and frame.is_in(nodes):
             return found  # which nothing has changed since
-        if frame.is_in(selection.place.nodes):
-            frame = selection.place
+        place: Frame = selection.place
+        if frame.is_in(place.nodes):
+            frame = replace(place, source=frame.source, is_kernel=frame.is_kernel, names=frame.names)
         nodes, size = kernel.selected.get(mask.region.array, (None, None))
         size = size if nodes is not None and frame.is_in(nodes) else None
     most = extent(frame, size_of(frame, values.shape))
@@ -90,12 +92,24 @@ def _size(call: ArrayCall, array: ArrayValue) -> Expression:
     return extent(call.frame, size_of(call.frame, array.shape))
 
 
+def places_of(frame: Frame, node: ast.AST, mask: ArrayValue) -> list[ArrayValue]:
+    """The subscripts of what is true, an array for each dimension.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        mask: the truth values, or numbers that are taken for some.
+    """
+    most = extent(frame, size_of(frame, mask.shape))
+    wanted: list[Wanted] = [((most,), "int64")] * mask.ndim
+    return counted(frame, node, "numpy.nonzero *", [mask], wanted)
+
+
 def _places(call: ArrayCall, name: str) -> tuple[Operand, ...]:
     array = call.array(name)
     if not array.ndim:
         raise call.refusal(f"{call.name} of a number", "pass an array")
-    wanted: list[Wanted] = [((_size(call, array),), "int64")] * array.ndim
-    return tuple(counted(call.frame, call.node, "numpy.nonzero *", [array], wanted))
+    return tuple(places_of(call.frame, call.node, array))
 
 
 @compiles_several(np.nonzero, "a")
@@ -114,9 +128,7 @@ def _triangle(call: ArrayCall, operator: str) -> tuple[Operand, ...]:
     def at(subscripts: Subscripts) -> Value:
         return Value(Compare(operator, subtract(subscripts[1], subscripts[0]), integer(diagonal)), weak=True)
 
-    mask = ArrayValue((rows, columns), "bool", at)
-    wanted: list[Wanted] = [((_size(call, mask),), "int64")] * 2
-    return tuple(counted(call.frame, call.node, "numpy.nonzero *", [mask], wanted))
+    return tuple(places_of(call.frame, call.node, ArrayValue((rows, columns), "bool", at)))
 
 
 @compiles_several(np.triu_indices, "n", "k", "m")

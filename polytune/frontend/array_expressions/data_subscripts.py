@@ -51,7 +51,7 @@ def captured(frame: Frame, node: ast.AST, expression: Expression) -> Element:
 def written(nodes: Sequence[Node]) -> set[str]:
     """The arrays and variables that nodes assign."""
     operations = (operation for each in performed(nodes) for operation in each.operations)
-    return {array for operation in operations for array in arrayswritten(operation)}
+    return {array for operation in operations for array in arrays_written(operation)}
 
 
 def is_of_data(frame: Frame, expression: Expression) -> bool:

@@ -74,8 +74,10 @@ def elementwise(frame: Frame, node: ast.AST, build: Build, operands: Sequence[Op
 def _of_selections(
     frame: Frame, node: ast.AST, build: Build, operands: Sequence[Operand]
 ) -> Selection | ArrayValue | Value:
-    """Return what ``build`` makes of elements that one mask selects, and of numbers: a selection by that mask; and where
-    they meet an array, or what another mask selects, an array of as many elements as the data say."""
+    """Return what ``build`` makes of elements that one mask selects, and of numbers: a selection by that mask.
+
+    Where they meet an array, or what another mask selects, it is an array of as many elements as the data say.
+    """
     selections = [operand for operand in operands if isinstance(operand, Selection)]
     first = selections[0]
     if any(_meets(operand, first) for operand in operands):

@@ -156,7 +156,7 @@ def subscripted(
     items = subscripts_of(node)
     if any(mentions_arrays(frame, item) for item in items if not isinstance(item, ast.Slice)):
         mask, evaluate = read_index(frame, node, evaluate)
-        if mask is not None:
+        if mask is not None and mask.ndim >= base.ndim:
             return selected(frame, node, base, mask)
         elements = gathered(frame, node, base, items, evaluate, number_reader(evaluate)).value()
         return elements if elements.shape else elements.at(())  # as of A[A.argmax()]

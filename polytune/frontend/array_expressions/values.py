@@ -112,7 +112,7 @@ class Selection:
         mask: truth values, of the same shape.
         key: what is equal for selections by the same mask.
         extract: makes an array of one dimension of them.
-        is_named: whether names mean all that it is made of, so that the arrays and masks are copies that nothing changes.
+        is_named: whether names mean all that it is made of, so that nothing changes the arrays and masks.
         place: then, of what one name means, the frame where it got that meaning.
     """
 
