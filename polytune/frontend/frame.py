@@ -52,8 +52,8 @@ class SidesOfBranchError(Exception):
     again, and copies both into one."""
 
 
-class ChangedLaterError(Exception):
-    """A variable changes in a loop after a place that took it for what had been assigned before; the walk starts
+class NewKnowledgeError(Exception):
+    """Something has been found of a variable or a list that what was walked before depends on; the walk starts
     again."""
 
 
@@ -80,7 +80,8 @@ class Knowledge:
     """The findings of earlier walks: the variables that need memory, the types of those, and the names that refused
     statements assign.  And which functions may write arrays, and which raise exceptions; the loops that NumPy runs,
     by their files and places; the branches after which a name with different arrays on their sides is read; and the
-    variables that change in loops after a place that asks how great they may be."""
+    variables that change in loops after a place that asks how great they may be; and the types of what lists hold, by
+    their arrays."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
@@ -90,6 +91,22 @@ class Knowledge:
     by_numpy: set[tuple[str, int, int]] = field(default_factory=set)
     read_after: set[tuple[str, int, int, str]] = field(default_factory=set)
     changed_later: set[str] = field(default_factory=set)
+    lists: dict[str, frozenset[ScalarKind]] = field(default_factory=dict)
+
+
+@dataclass
+class GrowingArray:
+    """An array that has the elements of a list.
+
+    Attributes:
+        room: the parameter that says how many there may be.
+        is_weak: whether they are Python's own numbers.
+        sites: where one is added: the place, the count before, and how many assignments of it there have been.
+    """
+
+    room: str
+    is_weak: bool
+    sites: list[tuple[Frame, Expression, int]] = field(default_factory=list)
 
 
 @dataclass
@@ -180,6 +197,7 @@ class KernelWalk:
         extracted: of what masks select under a name, the arrays that have been made of it, and among which nodes.
         selected: by masks of names, how many elements they select, and among which nodes they have been counted.
         masks: copies of masks, by the arrays that they are copies of.
+        lists: the arrays that are lists to Python.
         states: the arrays that stand for states which calls of the library change, by what they are.
         raised: the variable that says which exception a function that is called has raised; empty where none does.
         exceptions: those, by their numbers from 1.
@@ -227,6 +245,7 @@ class KernelWalk:
     extracted: dict[tuple[str, str], tuple[list[Node], ArrayValue]] = field(default_factory=dict)
     selected: dict[str, tuple[list[Node], Element]] = field(default_factory=dict)
     masks: dict[ArrayRegion, tuple[ArrayValue, list[Node], int]] = field(default_factory=dict)
+    lists: dict[str, GrowingArray] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     raised: str = ""
     exceptions: list[Result] = field(default_factory=list)

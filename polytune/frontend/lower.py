@@ -19,17 +19,18 @@ from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Assign, Cast, Constant, Element
 from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import (
-    ChangedLaterError,
     Exits,
     Frame,
     KernelWalk,
     Knowledge,
+    NewKnowledgeError,
     NumPyLoopError,
     RaisingFunctionError,
     ReconsiderError,
     SidesOfBranchError,
     assigned_names,
 )
+from polytune.frontend.growing import settle_room
 from polytune.frontend.inline import inline_call
 from polytune.frontend.jumps import structured
 from polytune.frontend.meanings import ScalarBinding
@@ -86,7 +87,7 @@ def lower(
         kernel = KernelWalk(signature, affine, knowledge, inline_call, evaluate, strict=strict)
         try:
             nodes = _walk(kernel, source, refused or {})
-        except (NumPyLoopError, SidesOfBranchError, ChangedLaterError):
+        except (NumPyLoopError, SidesOfBranchError, NewKnowledgeError):
             continue
         except RaisingFunctionError:
             obstacles = kernel.obstacles or obstacles
@@ -121,7 +122,7 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     frame = Frame(kernel, source, bindings, [], assigned_names(tests.body))
     meaning = meaning_outside(source, {*frame.assigned, *bindings})
     meaning = meaning_in(bindings, meaning)
-    statements = desugared(tests.body, meaning, kernel.fresh)
+    statements = desugared(tests.body, meaning, kernel.fresh, bindings)
     functions = CalledFunctions(kernel.knowledge.raising, kernel.knowledge.writing)
     statements = with_calls_first(statements, meaning, kernel.fresh, functions)
     if kernel.knowledge.raising:
@@ -135,6 +136,7 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     lower_block(frame, body.statements)
     write_back(frame)
     refuse_later_changes(kernel)
+    settle_room(frame)
     if not kernel.skipped:
         kernel.result = result_of_kernel(frame)
         if kernel.result is not None and not any(
