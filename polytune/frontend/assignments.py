@@ -9,6 +9,7 @@ from polytune.frontend.allocation import allocate, is_allocation
 from polytune.frontend.array_expressions.assigning import assign_part, is_part, replace_by_product
 from polytune.frontend.array_expressions.creation import display
 from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.flat import is_flat
 from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.stores import element_target, update
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
@@ -47,6 +48,7 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
         targets: what is assigned to, in this order; one or more.
         value: the right side.
     """
+    targets = [_all_of_flat(target) for target in targets]
     for target in targets:
         if isinstance(target, ast.Attribute) and target.attr == "shape":
             raise refused_shape(frame, target, frame.source.segment(target.value))
@@ -77,6 +79,15 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
             result = keep(frame, node, result)
     for target in targets:
         assign_number(frame, node, target, result)
+
+
+def _all_of_flat(target: ast.expr) -> ast.expr:
+    """``A.flat[:]`` for ``A.flat``; any other target itself."""
+    if not is_flat(target):
+        return target
+    assert isinstance(target, ast.Attribute)
+    flat = ast.copy_location(ast.Attribute(target.value, "flat", ast.Load()), target)
+    return ast.copy_location(ast.Subscript(flat, ast.Slice(), ast.Store()), target)
 
 
 def _operand(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> Operand | None:

@@ -184,7 +184,9 @@ class KernelWalk:
         bounds: the variables of ``captured``.
         assigned_integers: the assignments of integers to variables, by their names, in the order of the walk.
         unchanged: variables that are taken not to change any more in a part of the program, and how many of their
-            assignments had been seen then.
+            assignments had been seen then, and the most that they were taken to be.
+        asked: the variables of which is being found out how great they may be.
+        sized_by_room: the extents of which nothing says that.
         sums: the sums that variables keep, and where these are computed.
         cut_off: of slices with bounds that depend on data, by their first subscripts, their steps and the bounds of the
             loops over them, the extents that all their subscripts are within.
@@ -234,7 +236,9 @@ class KernelWalk:
     most: dict[Expression, Expression] = field(default_factory=dict)
     bounds: set[str] = field(default_factory=set)
     assigned_integers: dict[str, list[AssignedInteger]] = field(default_factory=dict)
-    unchanged: list[tuple[str, int, list[Node]]] = field(default_factory=list)
+    unchanged: list[tuple[Element, int, list[Node], Expression | None]] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
+    sized_by_room: set[Expression] = field(default_factory=set)
     sums: dict[str, tuple[Frame, Sum]] = field(default_factory=dict)
     cut_off: dict[tuple[Expression, int | Expression, Expression], Expression] = field(default_factory=dict)
     known: dict[Any, isl.Set] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """Lists that grow, as arrays: their types, their elements, and how much room they have.
 
-An array has the type of all that is ever put in, so that the walk starts again where it learns of another one.  How many elements there may be follows from the loops around what puts them in (``array_expressions/data_sizes.py``); of
-lists of which nothing says that, from the sizes of the arguments.
+An array has the type of all that is ever put in, so that the walk starts again where it learns of another one.  How
+many elements there may be follows from the loops around what puts them in (``array_expressions/data_sizes.py``), or
+else from the sizes of the arguments.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, integer, maximum
-from polytune.frontend.array_expressions.data_sizes import most_until, product_of
+from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, maximum
+from polytune.frontend.array_expressions.data_sizes import most_until, room_by_arguments
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.sizes import at_least
 from polytune.frontend.array_expressions.temporaries import assigned_element
@@ -28,12 +29,6 @@ from polytune.frontend.program import Perform
 from polytune.frontend.promotion import ScalarKind, Value
 from polytune.frontend.scop import Array, ArrayRole, Parameter
 from polytune.frontend.subscripts import read_element
-
-ROOM = 2**16
-"""How many elements a list may have at least of which nothing says how many it has."""
-
-ROOM_PER_ELEMENT = 8
-"""How many more it may have for each element of an argument."""
 
 
 def declare_lists(frame: Frame, node: ast.AST, growing: GrowingList) -> None:
@@ -162,7 +157,7 @@ def settle_room(frame: Frame) -> None:
         rooms[growing.room] = most
     for room, most in rooms.items():
         del kernel.parameters[room]
-        source = _room_by_arguments(frame) if most is None else most
+        source = room_by_arguments(frame) if most is None else most
         kernel.parameters[room] = Parameter(room, source, nonnegative=True)
 
 
@@ -170,19 +165,6 @@ def _greater(frame: Frame, left: Expression, right: Expression) -> Expression:
     if at_least(frame, left, right):
         return left
     return right if at_least(frame, right, left) else maximum(left, right)
-
-
-def _room_by_arguments(frame: Frame) -> Expression:
-    kernel = frame.kernel
-    room: Expression = integer(ROOM)
-    for array in list(kernel.arrays.values()):
-        if array.role is ArrayRole.ARGUMENT:
-            size: Expression | None = ONE
-            for place in range(array.ndim):
-                size = product_of(frame, size, kernel.extents[array.name, place].expression)
-            assert size is not None
-            room = add(room, size, ROOM_PER_ELEMENT)
-    return room
 
 
 def listed(kernel: KernelWalk, array: str) -> GrowingArray | None:

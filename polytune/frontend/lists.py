@@ -15,6 +15,7 @@ import ast
 import builtins
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,9 @@ def with_lists_as_arrays(
         made = placed(ast.Pass(), statements[0])
         made.lists_made = growing  # type: ignore[attr-defined]
         statements = [made, *changed]
+        if kind == "number":  # it is what messages speak of
+            _rename(statements, arrays[0], name)
+            made.lists_made = replace(growing, items=(name,))  # type: ignore[attr-defined]
     return statements
 
 
@@ -120,16 +124,20 @@ def _with_new_name_later(
     for place, statement in enumerate(body):
         match statement:
             case ast.Assign([ast.Name(target)], value) if target == name and _initial(value, meaning) is None:
-                later = fresh(name)
+                later = fresh(f"{name}_array")
                 changed = copy.deepcopy(statement)
                 assert isinstance(changed.targets[0], ast.Name)
                 changed.targets[0].id = later
                 rest = copy.deepcopy(body[place + 1 :])
-                for node in (part for each in rest for part in ast.walk(each)):
-                    if isinstance(node, ast.Name) and node.id == name:
-                        node.id = later
+                _rename(rest, name, later)
                 return [*body[:place], changed, *rest]
     return body
+
+
+def _rename(body: Sequence[ast.stmt], name: str, other: str) -> None:
+    for node in (part for each in body for part in ast.walk(each)):
+        if isinstance(node, ast.Name) and node.id == name:
+            node.id = other
 
 
 def _initial(value: ast.expr, meaning: Meaning) -> list[ast.expr] | None:
@@ -346,7 +354,7 @@ class _Rewriter(ast.NodeTransformer):
             node.elts = [self.returned(each) for each in node.elts]
             return node
         if not self.is_list(node):
-            return self.visit(node)
+            return self.read(node)
         self.is_read = True
         if self.growing.kind == "number":
             return self.array()
@@ -366,7 +374,13 @@ class _Rewriter(ast.NodeTransformer):
             case ast.BoolOp(_, [first, *others]):
                 node.values = [self.condition(first), *(self.uncertain(each, self.condition) for each in others)]
                 return node
-        return self.visit(node)
+        return self.read(node)
+
+    def read(self, node: ast.expr) -> ast.expr:
+        """An expression without the list."""
+        made = self.visit(node)
+        assert isinstance(made, ast.expr)
+        return made
 
     def uncertain(self, node: ast.expr, read: Callable[[ast.expr], ast.expr]) -> ast.expr:
         """An expression that need not be evaluated, or is evaluated more than once."""
@@ -483,9 +497,6 @@ class _Rewriter(ast.NodeTransformer):
         made.count_of = self.growing.count  # type: ignore[attr-defined]
         self.is_read = True
         return made
-
-    def visit(self, node: ast.AST) -> Any:
-        return super().visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if self.is_list(node):

@@ -10,6 +10,7 @@ import numpy as np
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
+from polytune.frontend.array_expressions.flat import flat_part, is_flat
 from polytune.frontend.array_expressions.gathering import gathered, scatter
 from polytune.frontend.array_expressions.masks import is_chosen, masked_target, named, read_index, store_masked
 from polytune.frontend.array_expressions.readers import Evaluate
@@ -54,6 +55,11 @@ def assign_part(
         UnsupportedSourceError: the shapes do not fit, or the target is no part of an array.
     """
     items = subscripts_of(target)
+    if is_flat(target.value):
+        assert isinstance(target.value, ast.Attribute)
+        base = as_array(computed(frame, node, evaluate(frame, target.value.value)))
+        scatter(frame, node, flat_part(frame, target, base, items, number_reader(evaluate)), value, symbol)
+        return
     if any(mentions_arrays(frame, item) for item in items if not isinstance(item, ast.Slice)):
         mask, evaluate = read_index(frame, target, evaluate)
         base = as_array(computed(frame, node, evaluate(frame, target.value)))

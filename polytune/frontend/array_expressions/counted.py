@@ -12,6 +12,7 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, integer, subtract
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles, compiles_several
+from polytune.frontend.array_expressions.data_sizes import room_by_arguments
 from polytune.frontend.array_expressions.data_subscripts import captured
 from polytune.frontend.array_expressions.elementwise import as_array
 from polytune.frontend.array_expressions.library import Wanted, library_call
@@ -178,24 +179,28 @@ def _unique(call: ArrayCall) -> list[Operand | None]:
     if array.ndim != 1:
         array = reshaped(call, array, [None])
     options = [name for name in _UNIQUE if call.constant(name, False)]
-    if "return_inverse" in options:
-        raise call.refusal("np.unique with return_inverse", "use np.searchsorted(np.unique(A), A)")
+    if "return_inverse" in options and call.array("ar").ndim != 1:
+        raise call.refusal("np.unique of several dimensions with return_inverse", "pass A.ravel()")
     wanted: list[Wanted] = [(array.shape, array.dtype), *((array.shape, "int64") for _ in options)]
     text = " ".join(["numpy.unique *", *(f"{name}=True" for name in options)])
-    return list(counted(call.frame, call.node, text, [array], wanted))
+    found: list[Operand | None] = list(counted(call.frame, call.node, text, [array], wanted))
+    if "return_inverse" in options:  # one for each element of the array
+        place = 1 + options.index("return_inverse")
+        inverse = found[place]
+        assert isinstance(inverse, ArrayValue)
+        axes = [Axis(ZERO, 0)]
+        found[place] = rearranged(call.frame.kernel, inverse, axes, array.shape)
+    return found
 
 
 @compiles(np.bincount, "x", "weights", "minlength")
 def _bincount(call: ArrayCall) -> Operand:
     """The numbers of elements up to ``minlength``; a larger element is an error."""
     places = call.array("x")
-    if not call.given("minlength"):
-        raise call.refusal(
-            f"{call.name} without minlength, whose result is as large as the data say",
-            "name the number of bins, minlength=n, of which no element may be n or more",
-        )
     if places.ndim != 1 or places.dtype not in promotion.INTEGERS:
         raise call.refusal(f"{call.name} of {places.dtype} in {places.ndim} dimensions", "pass a row of integers")
+    if not call.given("minlength"):
+        return _bincount_of_all(call, places)
     size = call.extent(call.argument("minlength"))
     text = "numpy.bincount * minlength=length counted"
     arguments, dtype = [places], "int64"
@@ -204,3 +209,14 @@ def _bincount(call: ArrayCall) -> Operand:
         agree(call.frame, call.node, places.shape[0], weights.shape[0], (places.shape, weights.shape))
         arguments, dtype = [places, weights], "float64"
     return library_call(call.frame, call.node, text, arguments, [((size,), dtype), ((), "int64")])[0]
+
+
+def _bincount_of_all(call: ArrayCall, places: ArrayValue) -> Operand:
+    """The numbers of all elements, up to the greatest."""
+    arguments, dtype = [places], "int64"
+    if call.given("weights"):
+        weights = as_array(call.value("weights"))
+        agree(call.frame, call.node, places.shape[0], weights.shape[0], (places.shape, weights.shape))
+        arguments, dtype = [places, weights], "float64"
+    most = room_by_arguments(call.frame)
+    return counted(call.frame, call.node, "numpy.bincount *", arguments, [((most,), dtype)])[0]

@@ -22,7 +22,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     subtract,
 )
 from polytune.frontend.array_expressions.data_subscripts import captured
-from polytune.frontend.array_expressions.sizes import at_least, greatest
+from polytune.frontend.array_expressions.sizes import at_least, greatest, require
 from polytune.frontend.array_expressions.values import Sum
 from polytune.frontend.expression import (
     Binary,
@@ -39,6 +39,7 @@ from polytune.frontend.expression import (
 from polytune.frontend.frame import AssignedInteger, Frame, KernelWalk, LoopRange, NewKnowledgeError
 from polytune.frontend.parameters import with_products
 from polytune.frontend.promotion import Value, cast
+from polytune.frontend.scop import ArrayRole
 
 _GREATEST = {"bool": 1, "uint8": 2**8 - 1, "int8": 2**7 - 1}
 """The greatest number of types that hold few."""
@@ -47,9 +48,15 @@ Most = Expression | None
 """The most that an integer may be, in terms of sizes; None where nothing says that."""
 
 
-def size_of_data(frame: Frame, node: ast.AST, value: Value) -> Most:
-    """A variable that keeps an integer which depends on data, for an extent of a new array; None where nothing says how
-    great it may be.
+ROOM = 2**16
+"""How many elements there is room for at least where nothing says how many there may be."""
+
+ROOM_PER_ELEMENT = 8
+"""How many more there is room for, for each element of an argument."""
+
+
+def size_of_data(frame: Frame, node: ast.AST, value: Value) -> Expression:
+    """A variable that keeps an integer which depends on data, for an extent of a new array.
 
     Args:
         frame: where it stands.
@@ -57,11 +64,29 @@ def size_of_data(frame: Frame, node: ast.AST, value: Value) -> Most:
         value: the integer.
     """
     most = most_of(frame, value.expression)
-    if most is None:
-        return None
     size = captured(frame, node, cast(value, "int64").expression)
+    if most is None:
+        most = room_by_arguments(frame)
+        what = "an array has more elements than there is room for, as nothing says how great its extent may be"
+        require(frame, node, Compare("<=", size, most), what, (), "pass the size as an integer argument")
+        size = captured(frame, node, minimum(size, most))
+        frame.kernel.sized_by_room.add(size)
     frame.kernel.most.setdefault(size, most)
     return size
+
+
+def room_by_arguments(frame: Frame) -> Expression:
+    """How many elements there is room for where nothing says how many there may be."""
+    kernel = frame.kernel
+    room: Expression = integer(ROOM)
+    for array in list(kernel.arrays.values()):
+        if array.role is ArrayRole.ARGUMENT:
+            size: Most = ONE
+            for place in range(array.ndim):
+                size = product_of(frame, size, kernel.extents[array.name, place].expression)
+            assert size is not None
+            room = add(room, size, ROOM_PER_ELEMENT)
+    return room
 
 
 def most_of(frame: Frame, expression: Expression) -> Most:
@@ -80,7 +105,14 @@ def most_of(frame: Frame, expression: Expression) -> Most:
     match expression:
         case Element(name, ()):
             summed = kernel.sums.get(name)
-            return _most_of_variable(frame, name) if summed is None else _most_of_sum(*summed)
+            if summed is not None:
+                return _most_of_sum(*summed)
+            if name in kernel.asked:  # it depends on itself
+                return None
+            kernel.asked.add(name)
+            most = _most_of_variable(frame, name)
+            kernel.asked.discard(name)
+            return most
         case Compare() | Logical() | Unary("not"):
             return ONE
         case Cast(operand):
@@ -175,7 +207,9 @@ def _most_of_variable(frame: Frame, name: str) -> Most:
     start = assigned[first]
     inside = (*frame.around, frame.nodes)[len(start.frame.around) + 1 :]
     if inside and _is_in_other_loop(frame, start.frame):
-        kernel.unchanged.append((name, len(assigned), inside[0]))
+        most = _most_from(frame, assigned[first:])
+        kernel.unchanged.append((start.variable, len(assigned), inside[0], most))
+        return most
     return _most_from(frame, assigned[first:])
 
 
@@ -225,10 +259,36 @@ def refuse_later_changes(kernel: KernelWalk) -> None:
     Raises:
         NewKnowledgeError: some is; the walk starts again, and takes nothing to be known of it.
     """
-    for name, position, nodes in kernel.unchanged:
-        if any(each.frame.is_in(nodes) for each in kernel.assigned_integers[name][position:]):
-            kernel.knowledge.changed_later.add(name)
+    for variable, position, nodes, most in kernel.unchanged:
+        assigned = kernel.assigned_integers[variable.array]
+        inside = [each.frame.is_in(nodes) for each in assigned]
+        if any(inside[position:]) and not _stays_within(
+            most, [each for each, is_inside in zip(assigned, inside, strict=True) if is_inside]
+        ):
+            kernel.knowledge.changed_later.add(variable.array)
             raise NewKnowledgeError
+
+
+def _stays_within(most: Most, assigned: Sequence[AssignedInteger]) -> bool:
+    """Return whether a variable that is no more than something before an iteration of a loop is so after it, too.
+
+    Args:
+        most: what it is not more than.
+        assigned: its assignments in the loop.
+    """
+    for each in assigned:
+        if most is None or _amount(each) not in (None, ZERO):
+            return False
+        kernel = each.frame.kernel
+        before = kernel.most.get(each.variable)
+        kernel.most[each.variable] = most
+        after = most_of(each.frame, each.value)
+        del kernel.most[each.variable]
+        if before is not None:
+            kernel.most[each.variable] = before
+        if after is None or not at_least(each.frame, most, after):
+            return False
+    return True
 
 
 def _is_in_other_loop(frame: Frame, outer: Frame) -> bool:
