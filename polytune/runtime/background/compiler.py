@@ -240,7 +240,8 @@ def _stand_behind() -> None:
     """Give this thread a lower priority than the application's others, where threads have one each."""
     if sys.platform.startswith("linux"):
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+            own = os.getpriority(os.PRIO_PROCESS, os.getpid())
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(own + _NICENESS, 19))
 
 
 def is_enabled() -> bool:

@@ -45,17 +45,22 @@ def is_enabled() -> bool:
 
 
 class _Function:
-    """A function of a generated module that Numba could compile, and what its machine code follows from."""
+    """A function of a generated module that Numba could compile, and what its machine code follows from.
 
-    def __init__(self, function: Any):
+    Args:
+        function: what ``numba.njit`` made.
+        optimise: whether the machine code is to be fast, rather than soon there.
+    """
+
+    def __init__(self, function: Any, optimise: bool):
         plain = function.py_func
-        self._plain = plain
+        self._plain, self._optimise = plain, optimise
         fastmath = function.targetoptions.get("fastmath", ())
         self._fastmath: Collection[str] = {"fast"} if fastmath is True else (fastmath or ())
         self._folder = Path(function.stats.cache_path) if function.stats.cache_path else None
         facts = (
             *(_FORMAT, __version__, llvmlite.__version__, numba.__version__, host()),
-            *(*sorted(self._fastmath), *_meant(plain)),
+            *(*sorted(self._fastmath), *(() if optimise else ("not optimised",)), *_meant(plain)),
         )
         digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:32]
         self._symbol = f"polytune_{digest}"
@@ -108,7 +113,7 @@ class _Function:
         if code is None:
             strict = not self._fastmath
             module = lower(parsed(self._plain), self._plain.__globals__, self._symbol, strict=strict)
-            code = object_code(module, self._fastmath)
+            code = object_code(module, self._fastmath, optimise=self._optimise)
             if self._folder is not None:
                 keep(self._folder, self._name, code)
         return load(code, self._symbol)
@@ -128,29 +133,33 @@ def _meant(plain: FunctionType) -> list[str]:
 
 
 _known: weakref.WeakKeyDictionary[Any, _Function] = weakref.WeakKeyDictionary()
+_known_not_optimised: weakref.WeakKeyDictionary[Any, _Function] = weakref.WeakKeyDictionary()
 
 # Locks may be held by threads that a forked process does not have.
 at_fork(after_in_child=_known.clear)
+at_fork(after_in_child=_known_not_optimised.clear)
 
 
-def _described(function: Any) -> _Function:
-    if function not in _known:
-        _known[function] = _Function(function)
-    return _known[function]
+def _described(function: Any, optimise: bool = True) -> _Function:
+    known = _known if optimise else _known_not_optimised
+    if function not in known:
+        known[function] = _Function(function, optimise)
+    return known[function]
 
 
-def address_of(function: Any) -> int:
+def address_of(function: Any, *, optimise: bool = True) -> int:
     """The address of a function's machine code, which takes as many int64 as the function has parameters.
 
     Args:
         function: what ``numba.njit`` made of a function of a generated module.
+        optimise: whether the code is to be fast; else it is made in a quarter of the time.
 
     Raises:
         NotNativeError: it is Numba's to compile.
     """
     if not is_enabled():
         raise NotNativeError("POLYTUNE_NATIVE is off")
-    return _described(function).address()
+    return _described(function, optimise).address()
 
 
 def is_translatable(function: Any) -> bool:
