@@ -8,12 +8,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from polytune.frontend.affine import as_index
+from polytune.frontend.array_expressions.sizes import require_size
 from polytune.frontend.comprehensions import placed
 from polytune.frontend.frame import Frame, assigned_names
 from polytune.frontend.iteration import LoopMaker
 from polytune.frontend.jumps import own_jumps
 from polytune.frontend.meanings import ArrayBinding, ViewBinding
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.numbers import number
+from polytune.frontend.parameters import with_products
 
 
 def over_subscripts(frame: Frame, node: ast.For) -> ast.For | None:
@@ -51,11 +55,21 @@ def over_subscripts(frame: Frame, node: ast.For) -> ast.For | None:
             "write for i, j in np.ndindex(A.shape), with a name for each dimension, and without break and return; "
             "or write the loops",
         )
+    if function is np.ndindex:
+        _require_sizes(frame, node.iter, extents)
     for name, extent in zip(reversed(names), reversed(extents), strict=True):
         body = [maker.placed(ast.For(name, maker.call("range", maker.placed(extent)), body, []))]
     (loop,) = body
     assert isinstance(loop, ast.For)
     return loop
+
+
+def _require_sizes(frame: Frame, node: ast.expr, extents: Sequence[ast.expr]) -> None:
+    """See to it that the extents of a shape are 0 or more, as NumPy does, where they do not depend on data."""
+    for extent in extents:
+        size = with_products(frame, number(frame, extent)).expression
+        if frame.kernel.affine.is_function(size):
+            require_size(frame, node, as_index(size))
 
 
 def _read(target: ast.expr) -> ast.expr:

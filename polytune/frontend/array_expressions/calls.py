@@ -15,11 +15,11 @@ import numpy as np
 
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend.affine import as_index
-from polytune.frontend.array_expressions.affine_arithmetic import integer, normal
+from polytune.frontend.array_expressions.affine_arithmetic import constant_of, integer, normal
 from polytune.frontend.array_expressions.data_sizes import size_of_data
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
-from polytune.frontend.array_expressions.sizes import require, size_text
+from polytune.frontend.array_expressions.sizes import require, require_size, size_text
 from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.expression import Compare, Expression
@@ -150,11 +150,11 @@ class ArrayCall:
         return element_type_of(self.frame, self.arguments[name]) if self.given(name) else default
 
     def shape(self, name: str) -> Shape:
-        """The shape that an argument stands for: a number, a tuple of them, or the shape of an array."""
+        """The shape of a new array that an argument stands for: a number, a tuple of them, or the shape of an array."""
         node = self.argument(name)
         known = self.shape_of(self.frame, node)
         if known is not None:
-            return tuple(normal(value.expression) for value in known)
+            return tuple(self._checked(normal(value.expression)) for value in known)
         elements = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
         shape = tuple(extent for element in elements for extent in self._extents(element))
         if sum(extent in self.frame.kernel.sized_by_room for extent in shape) > 1:
@@ -167,7 +167,19 @@ class ArrayCall:
     def _extents(self, node: ast.expr) -> list[Expression]:
         """The extents that a part of a shape stands for: one, or as many as a starred shape has."""
         inner = self.shape_of(self.frame, node.value) if isinstance(node, ast.Starred) else None
-        return [self.extent(node)] if inner is None else [normal(value.expression) for value in inner]
+        return [self.size(node)] if inner is None else [self._checked(normal(value.expression)) for value in inner]
+
+    def size(self, node: ast.expr) -> Expression:
+        """An extent of a new array: one that is 0 or more, by proof, or else by a check at each call."""
+        return self._checked(self.extent(node))
+
+    def _checked(self, size: Expression) -> Expression:
+        """The extent, which is 0 or more."""
+        known = constant_of(size)
+        if known is not None and known < 0:
+            raise self.refusal(f"the extent {known} of an array", "an extent is 0 or more")
+        require_size(self.frame, self.node, size)
+        return size
 
     def extent(self, node: ast.expr) -> Expression:
         """An extent of a shape: an integer that does not depend on data."""

@@ -120,8 +120,8 @@ def _nonzero(call: ArrayCall) -> tuple[Operand, ...]:
 
 def _triangle(call: ArrayCall, operator: str) -> tuple[Operand, ...]:
     """The places of a triangle, as NumPy finds them: those where a matrix of truth values is true."""
-    rows = call.extent(call.argument("n"))
-    columns = call.extent(call.argument("m")) if call.given("m") else rows
+    rows = extent(call.frame, call.extent(call.argument("n")))
+    columns = extent(call.frame, call.extent(call.argument("m"))) if call.given("m") else rows
     diagonal = call.constant("k", 0)
     if not isinstance(diagonal, int):
         raise call.refusal(f"the diagonal {diagonal} in {call.name}", "write a constant integer")
@@ -201,7 +201,7 @@ def _bincount(call: ArrayCall) -> Operand:
         raise call.refusal(f"{call.name} of {places.dtype} in {places.ndim} dimensions", "pass a row of integers")
     if not call.given("minlength"):
         return _bincount_of_all(call, places)
-    size = call.extent(call.argument("minlength"))
+    size = call.size(call.argument("minlength"))
     text = "numpy.bincount * minlength=length counted"
     arguments, dtype = [places], "int64"
     if call.given("weights"):

@@ -55,7 +55,6 @@ def _tile(call: ArrayCall) -> Operand:
     old: Shape = (*(ONE,) * (ndim - array.ndim), *array.shape)
     shape = tuple(size_of(call.frame, pair) for pair in zip(old, counts, strict=True))
     frame = call.frame
-    shape = tuple(extent(frame, size) for size in shape)
 
     def at(subscripts: Subscripts) -> Value:
         places = [
@@ -78,7 +77,7 @@ def _repeat(call: ArrayCall) -> Operand:
     given = call.value("repeats")
     if isinstance(given, ArrayValue) and given.ndim:
         return _repeated_by_data(call, array, given)
-    count = call.extent(call.argument("repeats"))
+    count = call.size(call.argument("repeats"))
     size = extent(frame, size_of(frame, (array.shape[place], count)))
 
     def at(subscripts: Subscripts) -> Value:
@@ -205,7 +204,7 @@ def _widths(call: ArrayCall, ndim: int) -> list[tuple[Expression, Expression]]:
     """Return how many elements are before and after those of each dimension."""
     node = call.argument("pad_width")
     if not isinstance(node, ast.Tuple | ast.List):
-        width = call.extent(node)
+        width = call.size(node)
         return [(width, width)] * ndim
     pairs = [each.elts if isinstance(each, ast.Tuple | ast.List) else [each] for each in node.elts]
     if all(len(pair) == 1 for pair in pairs) and len(pairs) == 2:
@@ -216,7 +215,7 @@ def _widths(call: ArrayCall, ndim: int) -> list[tuple[Expression, Expression]]:
         raise call.refusal(
             f"these widths of np.pad of an array of {ndim} dimensions", "write a pair for each dimension"
         )
-    return [(call.extent(first), call.extent(second)) for first, second in pairs]
+    return [(call.size(first), call.size(second)) for first, second in pairs]
 
 
 @compiles(np.rot90, "m", "k")
@@ -257,8 +256,8 @@ def _append(call: ArrayCall) -> Operand:
 
 @compiles(np.tri, "N", "M", "k", "dtype")
 def _tri(call: ArrayCall) -> Operand:
-    rows = call.extent(call.argument("N"))
-    columns = call.extent(call.argument("M")) if call.given("M") else rows
+    rows = extent(call.frame, call.extent(call.argument("N")))
+    columns = extent(call.frame, call.extent(call.argument("M"))) if call.given("M") else rows
     diagonal, dtype = call.constant("k", 0), call.dtype("dtype", "float64")
 
     def at(subscripts: Subscripts) -> Value:
