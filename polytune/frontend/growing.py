@@ -168,7 +168,7 @@ def _greater(frame: Frame, left: Expression, right: Expression) -> Expression:
 
 
 def listed(kernel: KernelWalk, array: str) -> GrowingArray | None:
-    """What is known of an array that is a list to Python; None for any other array."""
+    """Return what is known of an array that is a list to Python; None for any other array."""
     return kernel.lists.get(array)
 
 

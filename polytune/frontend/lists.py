@@ -157,7 +157,7 @@ def _is_typed_list(value: Any) -> bool:
 
 
 def _elements(body: Sequence[ast.stmt], name: str, meaning: Meaning) -> tuple[int, str] | None:
-    """How many numbers an element of a list has, and what it is; None where the elements differ, or there are none."""
+    """The numbers of which an element of a list consists, and what it is; None where elements differ or there are none."""
     elements: list[ast.expr] = []
     is_made = False
     for node in (part for statement in body for part in ast.walk(statement)):
@@ -349,7 +349,7 @@ class _Rewriter(ast.NodeTransformer):
         return ast.Call(zipped, [self.array(place) for place in range(len(self.growing.items))], [])
 
     def returned(self, node: ast.expr) -> ast.expr:
-        """What is returned, with lists in it."""
+        """Return the expression of a result, with lists in it."""
         if isinstance(node, ast.Tuple):
             node.elts = [self.returned(each) for each in node.elts]
             return node

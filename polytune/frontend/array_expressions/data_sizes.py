@@ -49,10 +49,10 @@ Most = Expression | None
 
 
 ROOM = 2**16
-"""How many elements there is room for at least where nothing says how many there may be."""
+"""The least number of elements that there is room for where nothing says how many there may be."""
 
 ROOM_PER_ELEMENT = 8
-"""How many more there is room for, for each element of an argument."""
+"""The number of further ones that there is room for, for each element of an argument."""
 
 
 def size_of_data(frame: Frame, node: ast.AST, value: Value) -> Expression:
@@ -76,7 +76,7 @@ def size_of_data(frame: Frame, node: ast.AST, value: Value) -> Expression:
 
 
 def room_by_arguments(frame: Frame) -> Expression:
-    """How many elements there is room for where nothing says how many there may be."""
+    """Return the number of elements that there is room for where nothing says how many there may be."""
     kernel = frame.kernel
     room: Expression = integer(ROOM)
     for array in list(kernel.arrays.values()):
@@ -302,7 +302,7 @@ def _is_before(assigned: AssignedInteger, frame: Frame) -> bool:
 
 
 def _amount(assigned: AssignedInteger) -> Expression | None:
-    """What an assignment adds to a variable; None for any other assignment."""
+    """Return what an assignment adds to a variable; None for any other assignment."""
     match assigned.value:
         case Binary("+", left, right) if left == assigned.variable:
             return right
@@ -314,7 +314,7 @@ def _amount(assigned: AssignedInteger) -> Expression | None:
 
 
 def times_between(outer: Frame, inner: Frame) -> Most:
-    """How often a place is reached at most while another one, in loops around it, is reached once.
+    """Return how often a place is reached at most while another one, in loops around it, is reached once.
 
     Args:
         outer: the other place.
@@ -331,7 +331,7 @@ def times_between(outer: Frame, inner: Frame) -> Most:
 
 
 def _iterations(frame: Frame, loop: LoopRange) -> Expression:
-    """How many iterations a loop has at most."""
+    """Return the most iterations that a loop has."""
     distance = subtract(loop.stop, loop.start) if loop.step > 0 else subtract(loop.start, loop.stop)
     most = greatest(frame, distance)
     most = most if at_least(frame, most, ZERO) else maximum(ZERO, most)

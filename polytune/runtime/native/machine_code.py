@@ -74,7 +74,7 @@ def host_processor() -> Processor:
 
 
 _FULLY, _HARDLY = 3, 0
-"""How much LLVM does for the speed of the code."""
+"""The levels of what LLVM does for the speed of the code."""
 
 
 def _machine(processor: Processor | None = None, level: int = _FULLY) -> binding.TargetMachine:
