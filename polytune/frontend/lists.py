@@ -157,7 +157,7 @@ def _is_typed_list(value: Any) -> bool:
 
 
 def _elements(body: Sequence[ast.stmt], name: str, meaning: Meaning) -> tuple[int, str] | None:
-    """The numbers of which an element of a list consists, and what it is; None where elements differ or there are none."""
+    """The number of numbers in an element of a list, and what it is; None where elements differ, or there are none."""
     elements: list[ast.expr] = []
     is_made = False
     for node in (part for statement in body for part in ast.walk(statement)):
