@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
@@ -40,11 +42,17 @@ def assignments(names: tuple[str, ...], values: range) -> list[dict[str, int]]:
     return [dict(zip(names, chosen, strict=True)) for chosen in product(values, repeat=len(names))]
 
 
-def by_text(count: PiecewiseQuasiPolynomial, values: dict[str, int]) -> int:
-    """The value of the function's Python source, run without any name but the builtins."""
+@functools.lru_cache(maxsize=1)
+def compiled(count: PiecewiseQuasiPolynomial) -> Callable[..., int]:
+    """The function's Python source, run without any name but the builtins."""
     names: dict = {}
     exec(count.python("counted"), names)
-    return names["counted"](*(values[name] for name in count.parameters))
+    return names["counted"]
+
+
+def by_text(count: PiecewiseQuasiPolynomial, values: dict[str, int]) -> int:
+    """The value of the function's Python source."""
+    return compiled(count)(*(values[name] for name in count.parameters))
 
 
 DOMAINS = {
