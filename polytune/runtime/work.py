@@ -282,8 +282,10 @@ class Account:
         depth = len(trips)
         arrays: dict[tuple[str, tuple[int, ...]], tuple[int, int]] = {}  # by array and loops
         vectors: dict[tuple[str, tuple[int, ...]], int] = {}
+        accessed: dict[tuple[str, tuple[int, ...]], int] = {}
         for access in accesses:
             _, along, varying, array, *more = access
+            accessed[array, varying] = accessed.get((array, varying), 0) + 1
             arrays.setdefault((array, varying), (_pitch(access), along))
             # Of what lies apart from one iteration to the next each vector is in a line of its own.
             if last in varying and along != last:
@@ -292,6 +294,8 @@ class Account:
         lines: list[list[float]] = []
         for (array, varying), (pitch, along) in arrays.items():
             number = vectors.get((array, varying), 1)
+            # Iterations that are written out side by side have elements of their own, as many as there are accesses.
+            beside = min(accessed[array, varying], math.prod(self._steps[k] for k in varying if k != along))
             found = []
             for outer in range(depth + 1):
                 elements = 1.0
@@ -301,7 +305,7 @@ class Account:
                         elements *= trips[k]
                         if k == along:
                             near = trips[k]
-                found.append(number * max(1.0, elements / min(max(near, 1.0), LINE_BYTES / pitch)))
+                found.append(max(number, beside) * max(1.0, elements / min(max(near, 1.0), LINE_BYTES / pitch)))
             lines.append(found)
         # What lies apart from one iteration to the next is not fetched ahead.
         apart = [last in varying and along != last for (_, varying), (_, along) in arrays.items()]
