@@ -43,6 +43,7 @@ class Kind(IntEnum):
     TILES = auto()
     REGIONS = auto()  # that are begun, and waited for at their end
     ROWS = auto()  # vector operations of loops that store several elements of an array
+    SUMS_IN_MEMORY = auto()  # sums that an iteration loads and stores, as the one before
 
 
 LINE_BYTES = 64
@@ -196,6 +197,7 @@ class Account:
         is_vectorised: int,
         chain: int,
         position: int,
+        sums: int = 0,
     ) -> None:
         """Enter what one iteration of the loops around does.
 
@@ -208,6 +210,7 @@ class Account:
                 several elements of one array are stored in each.
             chain: how many operations wait for one another from iteration to iteration.
             position: which of the loops around is the innermost one, less those that are written out; -1 for none.
+            sums: how many sums it loads and stores, instead of keeping them in registers.
         """
         times = self._count()
         if not times:
@@ -241,6 +244,7 @@ class Account:
             kept[Kind.DIVISIONS] += times * divisions
             kept[Kind.CALLS] += times * calls
             kept[Kind.WAITS] += times * chain
+            kept[Kind.SUMS_IN_MEMORY] += times * sums
         lanes = self.vector_bytes / max(width, 1)
         self.arithmetic += times * (operations + divisions + calls + _ARITHMETIC_OF_VECTORS * vectors * lanes)
         kept[Kind.BRANCHES] += times * branches

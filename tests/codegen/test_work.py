@@ -116,6 +116,25 @@ def test_elements_that_lie_a_few_apart_share_lines(function, shape, apart):
     assert account.counts[Kind.APART_2] == account.counts[Kind.APART_3] == 0
 
 
+def cholesky_rows(a):
+    for i in range(a.shape[0]):
+        for j in range(i):
+            for k in range(j):
+                a[i, j] -= a[i, k] * a[j, k]
+
+
+def test_a_sum_that_may_be_among_its_own_elements_stays_in_memory():
+    """Compilers keep it in no register, and add up nothing side by side."""
+    n = 60
+    generated, parameters = generated_of(cholesky_rows, np.ones((n, n)))
+    counts = account_of(generated, "source", *parameters).counts
+    assert counts[Kind.SUMS_IN_MEMORY] == pytest.approx(n**3 / 8, rel=0.1), "in the middle of the ranges"
+    assert counts[Kind.VECTOR_OPERATIONS] == 0 and counts[Kind.WAITS] > 0
+    generated, parameters = generated_of(product, *(np.ones((n, n)) for _ in range(3)))
+    counts = account_of(generated, "source", *parameters).counts
+    assert counts[Kind.SUMS_IN_MEMORY] == 0 and counts[Kind.VECTOR_OPERATIONS] > 0
+
+
 @pytest.mark.parametrize("level", [Kind.LINES_2, Kind.LINES_3])
 def test_rows_that_are_written_out_side_by_side_have_lines_of_their_own(level):
     """As many come from a cache, whether a loop takes one row at a time or four."""
