@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import sys
 import sysconfig
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -217,6 +217,12 @@ class ArgumentLayout:
             words += [*value.shape, *value.strides]
         self._words = np.array(words, np.int64)
         self._address = self._words.ctypes.data
+
+    @property
+    def compared_by(self) -> tuple[Callable[..., int], int]:
+        """Return what `fit` calls, made ready: a function of an address, which is the second, of the address of a tuple
+        of arguments and of a context's."""
+        return _FIT.ready(), self._address
 
     def fit(self, arguments: tuple[Any, ...], context: int = 0) -> int:
         """Compare a call's arguments, and write what changes from call to call into its context.

@@ -93,13 +93,17 @@ class Entry:
         words: how many int64 it takes.
         returns: whether it returns one.
         is_short: whether other threads wait until it returns.
+
+    Attributes:
+        call: the function of Python that calls it, for who calls it so often that a step less counts; None until it is
+            ready.
     """
 
-    __slots__ = ("_call", "_function", "_is_short", "_returns", "_words")
+    __slots__ = ("_function", "_is_short", "_returns", "_words", "call")
 
     def __init__(self, function: Any, words: int, *, returns: bool = False, is_short: bool = False):
         self._function, self._words, self._returns, self._is_short = function, words, returns, is_short
-        self._call: Callable[..., Any] | None = None
+        self.call: Callable[..., Any] | None = None
 
     def ready(self) -> Callable[..., Any]:
         """The function of Python that calls it.
@@ -107,10 +111,10 @@ class Entry:
         Raises:
             CompilationError: Numba cannot compile it.
         """
-        if self._call is None:
+        if self.call is None:
             address = entry_of(self._function, self._words, optimise=False)
-            self._call = caller(address, self._words, returns=self._returns, is_short=self._is_short)
-        return self._call
+            self.call = caller(address, self._words, returns=self._returns, is_short=self._is_short)
+        return self.call
 
     def __call__(self, *arguments: int) -> Any:
-        return (self._call or self.ready())(*arguments)
+        return (self.call or self.ready())(*arguments)

@@ -49,6 +49,7 @@ RATES: Mapping[Kind, float] = {
     Kind.TILES: 9.32,
     Kind.REGIONS: 62.7,
     Kind.ROWS: 0.808,
+    Kind.SUMS_IN_MEMORY: 0.4,
 }
 """Nanoseconds of one thread for each that is counted."""
 

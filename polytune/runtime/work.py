@@ -43,6 +43,7 @@ class Kind(IntEnum):
     TILES = auto()
     REGIONS = auto()  # that are begun, and waited for at their end
     ROWS = auto()  # vector operations of loops that store several elements of an array
+    SUMS_IN_MEMORY = auto()  # sums that an iteration loads and stores, as the one before
 
 
 LINE_BYTES = 64
@@ -196,6 +197,7 @@ class Account:
         is_vectorised: int,
         chain: int,
         position: int,
+        sums: int = 0,
     ) -> None:
         """Enter what one iteration of the loops around does.
 
@@ -208,6 +210,7 @@ class Account:
                 several elements of one array are stored in each.
             chain: how many operations wait for one another from iteration to iteration.
             position: which of the loops around is the innermost one, less those that are written out; -1 for none.
+            sums: how many sums it loads and stores, instead of keeping them in registers.
         """
         times = self._count()
         if not times:
@@ -241,6 +244,7 @@ class Account:
             kept[Kind.DIVISIONS] += times * divisions
             kept[Kind.CALLS] += times * calls
             kept[Kind.WAITS] += times * chain
+            kept[Kind.SUMS_IN_MEMORY] += times * sums
         lanes = self.vector_bytes / max(width, 1)
         self.arithmetic += times * (operations + divisions + calls + _ARITHMETIC_OF_VECTORS * vectors * lanes)
         kept[Kind.BRANCHES] += times * branches
@@ -282,8 +286,10 @@ class Account:
         depth = len(trips)
         arrays: dict[tuple[str, tuple[int, ...]], tuple[int, int]] = {}  # by array and loops
         vectors: dict[tuple[str, tuple[int, ...]], int] = {}
+        accessed: dict[tuple[str, tuple[int, ...]], int] = {}
         for access in accesses:
             _, along, varying, array, *more = access
+            accessed[array, varying] = accessed.get((array, varying), 0) + 1
             arrays.setdefault((array, varying), (_pitch(access), along))
             # Of what lies apart from one iteration to the next each vector is in a line of its own.
             if last in varying and along != last:
@@ -292,6 +298,8 @@ class Account:
         lines: list[list[float]] = []
         for (array, varying), (pitch, along) in arrays.items():
             number = vectors.get((array, varying), 1)
+            # Iterations that are written out side by side have elements of their own, as many as there are accesses.
+            beside = min(accessed[array, varying], math.prod(self._steps[k] for k in varying if k != along))
             found = []
             for outer in range(depth + 1):
                 elements = 1.0
@@ -301,7 +309,7 @@ class Account:
                         elements *= trips[k]
                         if k == along:
                             near = trips[k]
-                found.append(number * max(1.0, elements / min(max(near, 1.0), LINE_BYTES / pitch)))
+                found.append(max(number, beside) * max(1.0, elements / min(max(near, 1.0), LINE_BYTES / pitch)))
             lines.append(found)
         # What lies apart from one iteration to the next is not fetched ahead.
         apart = [last in varying and along != last for (_, varying), (_, along) in arrays.items()]

@@ -194,6 +194,8 @@ class Choosing(OnlineState):
             return True  # one after the other
         if not begun and prospects.needs_compiler(configuration, ledger):
             objection = self._budget.objection_to_disturbance(ledger, prospects.disturbance(configuration, ledger))
+            if objection is None and self._budget.weighs:
+                objection = prospects.objection_to_compiling(configuration, best, ledger)
             objection = objection or self._objection(self._loss(configuration, is_beside=True))
             if objection is not None:
                 self._refused_for_now = objection

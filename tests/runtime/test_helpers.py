@@ -122,8 +122,8 @@ def test_a_helper_that_falls_asleep_while_a_call_begins_is_woken(pool, monkeypat
         time.sleep(0.005)  # much longer than a helper waits on its core
         return lead(*arguments)
 
-    lead = helpers.lead
-    monkeypatch.setattr(helpers, "lead", lead_after_a_while)
+    lead = helpers.lead.ready()
+    monkeypatch.setattr(helpers.lead, "call", lead_after_a_while)
     for _ in range(20):
         call_with_a_helper(pool, released=True)
 
