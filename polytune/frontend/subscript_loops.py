@@ -1,4 +1,4 @@
-"""Loops over all subscripts of a shape, by ``np.ndindex`` and ``np.ndenumerate``, as loops over ranges."""
+"""Loops over all subscripts of a shape, by ``np.ndindex``, ``np.ndenumerate`` and ``A.flat``, as loops over ranges."""
 
 from __future__ import annotations
 
@@ -17,20 +17,26 @@ from polytune.frontend.names import lookup, outside_object
 
 
 def over_subscripts(frame: Frame, node: ast.For) -> ast.For | None:
-    """A loop over ``np.ndindex(...)`` or ``np.ndenumerate(A)`` as loops over ranges, one in the other; None for any
-    other.
+    """A loop over ``np.ndindex(...)``, ``np.ndenumerate(A)`` or ``A.flat`` as loops over ranges, one in the other; None
+    for any other.
 
     Raises:
         UnsupportedSourceError: what a subscript is called is not seen in the source, or the loop ends early.
     """
-    if not isinstance(node.iter, ast.Call) or node.iter.keywords:
-        return None
-    function = outside_object(frame, node.iter.func)
-    if function is not np.ndindex and function is not np.ndenumerate:
-        return None
     target, body = node.target, node.body
     maker = LoopMaker(frame, node)
-    shape = node.iter.args
+    shape: list[ast.expr]
+    match node.iter:
+        case ast.Attribute(ast.Name() as array, "flat") if not own_jumps(node.body):
+            function, shape = np.ndenumerate, [array]
+            place = maker.name(frame.fresh("place"), ast.Store())
+            target = maker.placed(ast.Tuple([place, target], ast.Store()))
+        case ast.Call(called, shape, []):
+            function = outside_object(frame, called)
+        case _:
+            return None
+    if function is not np.ndindex and function is not np.ndenumerate:
+        return None
     if function is np.ndenumerate and len(shape) == 1 and isinstance(target, ast.Tuple) and len(target.elts) == 2:
         (array,), (target, value) = shape, target.elts
         element = ast.Subscript(array, _read(target), ast.Load())

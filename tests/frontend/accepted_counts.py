@@ -192,6 +192,10 @@ def flat_elements(A):
     total = 0.0
     for k, x in enumerate(A.flat):
         total += k * x
+    for x in A.flat:
+        if x > 0:
+            continue
+        total += x
     first, last = A.flat[0], A.flat[-1]
     part = A.flat[1:-1:2] * 2.0
     A.flat[len(A) - 1] = 9.0
