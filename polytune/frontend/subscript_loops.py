@@ -28,7 +28,8 @@ def over_subscripts(frame: Frame, node: ast.For) -> ast.For | None:
     shape: list[ast.expr]
     match node.iter:
         case ast.Attribute(ast.Name() as array, "flat") if not own_jumps(node.body):
-            function, shape = np.ndenumerate, [array]
+            function: object = np.ndenumerate
+            shape = [array]
             place = maker.name(frame.fresh("place"), ast.Store())
             target = maker.placed(ast.Tuple([place, target], ast.Store()))
         case ast.Call(called, shape, []):
@@ -38,10 +39,10 @@ def over_subscripts(frame: Frame, node: ast.For) -> ast.For | None:
     if function is not np.ndindex and function is not np.ndenumerate:
         return None
     if function is np.ndenumerate and len(shape) == 1 and isinstance(target, ast.Tuple) and len(target.elts) == 2:
-        (array,), (target, value) = shape, target.elts
-        element = ast.Subscript(array, _read(target), ast.Load())
+        (given,), (target, value) = shape, target.elts
+        element = ast.Subscript(given, _read(target), ast.Load())
         body = [maker.assignment(value, maker.placed(element)), *body]
-        shape = [ast.Attribute(array, "shape", ast.Load())]
+        shape = [ast.Attribute(given, "shape", ast.Load())]
     names = target.elts if isinstance(target, ast.Tuple) else []
     extents = _extents(frame, shape)
     if extents and isinstance(target, ast.Name) and not _is_given(target.id, body):

@@ -1,5 +1,6 @@
 """Functions that are accepted, with lists that grow."""
 
+# ruff: noqa: SIM108
 # mypy: ignore-errors
 
 from __future__ import annotations
