@@ -83,7 +83,11 @@ def with_lists_as_arrays(
         fresh: gives a name that the function does not have, like the one given.
     """
     statements = list(body)
-    for name in _growing(statements):
+    names = _growing(statements)
+    if names:
+        split = _Splitter(names)
+        statements = [made for each in statements for made in split.several(each)]
+    for name in names:
         if name in arguments:
             continue
         statements = _with_new_name_later(statements, name, meaning, fresh)
@@ -115,6 +119,34 @@ def _growing(body: Sequence[ast.stmt]) -> list[str]:
                 case ast.Call(ast.Attribute(ast.Name(name), method)) if method in _METHODS:
                     found.append(name)
     return list(dict.fromkeys(found))
+
+
+class _Splitter(ast.NodeTransformer):
+    """Makes several assignments of ``above, below = [], []``."""
+
+    def __init__(self, names: Sequence[str]):
+        self.names = names
+
+    def several(self, node: ast.stmt) -> list[ast.stmt]:
+        is_concerned = any(isinstance(each, ast.Assign) and self.is_several(each) for each in ast.walk(node))
+        made = self.visit(copy.deepcopy(node)) if is_concerned else node
+        return made if isinstance(made, list) else [made]
+
+    def is_several(self, node: ast.Assign) -> bool:
+        match node:
+            case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
+                names = [each.id for each in targets if isinstance(each, ast.Name)]
+                plain = not any(isinstance(part, ast.Name) for value in values for part in ast.walk(value))
+                return plain and len(names) == len(targets) and any(name in self.names for name in names)
+        return False
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign | list[ast.Assign]:
+        if not self.is_several(node):
+            return node
+        (target,), value = node.targets, node.value
+        assert isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        pairs = zip(target.elts, value.elts, strict=True)
+        return [ast.copy_location(ast.Assign([name], element), node) for name, element in pairs]
 
 
 def _with_new_name_later(
@@ -476,15 +508,15 @@ class _Rewriter(ast.NodeTransformer):
             ):
                 if not -len(self.growing.items) <= place < len(self.growing.items):
                     raise _UnsupportedUseError
-                return self.element(self.growing.items[place], index, node.ctx)
+                return self.element(self.growing.items[place], index, node)
             case ast.Subscript(ast.Name(name), index) if name == self.name:
                 if isinstance(index, ast.Slice | ast.Tuple):
                     raise _UnsupportedUseError
                 if self.growing.kind == "number":
-                    return self.element(self.growing.items[0], index, node.ctx)
+                    return self.element(self.growing.items[0], index, node)
                 if not isinstance(node.ctx, ast.Load):
                     raise _UnsupportedUseError
-                parts = [self.element(items, copy.deepcopy(index), node.ctx) for items in self.growing.items]
+                parts = [self.element(items, copy.deepcopy(index), node) for items in self.growing.items]
                 return ast.Tuple(parts, ast.Load())
             case ast.Subscript(_, ast.Name(name)) if name == self.name and self.growing.kind == "number":
                 self.is_read = True
@@ -492,8 +524,9 @@ class _Rewriter(ast.NodeTransformer):
                 return node
         return self.generic_visit(node)  # type: ignore[return-value]
 
-    def element(self, items: str, index: ast.expr, context: ast.expr_context) -> ast.expr:
-        made = ast.Subscript(ast.Name(items, ast.Load()), self.visit(index), context)
+    def element(self, items: str, index: ast.expr, node: ast.Subscript) -> ast.expr:
+        """An element of one of the arrays, in place of a node."""
+        made = ast.copy_location(ast.Subscript(ast.Name(items, ast.Load()), self.visit(index), node.ctx), node)
         made.count_of = self.growing.count  # type: ignore[attr-defined]
         self.is_read = True
         return made

@@ -192,7 +192,7 @@ def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
             raise frame.source.refusal(
                 node,
                 f".{method}(...) of the list {name!r}",
-                "how many values a list has must be seen in the source",
+                "a list that grows has one name, and is read by subscripts, loops, len and np.array, or returned",
                 f"make an array with as many elements as there may be, {name} = np.empty(n), assign {name}[count] and "
                 f"add to the count, and use {name}[:count]",
             )

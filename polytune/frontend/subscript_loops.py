@@ -1,4 +1,4 @@
-"""Loops over all subscripts of a shape, by ``np.ndindex`` and ``np.ndenumerate``, as loops over ranges."""
+"""Loops over all subscripts of a shape, by ``np.ndindex``, ``np.ndenumerate`` and ``A.flat``, as loops over ranges."""
 
 from __future__ import annotations
 
@@ -21,25 +21,32 @@ from polytune.frontend.parameters import with_products
 
 
 def over_subscripts(frame: Frame, node: ast.For) -> ast.For | None:
-    """A loop over ``np.ndindex(...)`` or ``np.ndenumerate(A)`` as loops over ranges, one in the other; None for any
-    other.
+    """A loop over ``np.ndindex(...)``, ``np.ndenumerate(A)`` or ``A.flat`` as loops over ranges, one in the other; None
+    for any other.
 
     Raises:
         UnsupportedSourceError: what a subscript is called is not seen in the source, or the loop ends early.
     """
-    if not isinstance(node.iter, ast.Call) or node.iter.keywords:
-        return None
-    function = outside_object(frame, node.iter.func)
-    if function is not np.ndindex and function is not np.ndenumerate:
-        return None
     target, body = node.target, node.body
     maker = LoopMaker(frame, node)
-    shape = node.iter.args
+    shape: list[ast.expr]
+    match node.iter:
+        case ast.Attribute(ast.Name() as array, "flat") if not own_jumps(node.body):
+            function: object = np.ndenumerate
+            shape = [array]
+            place = maker.name(frame.fresh("place"), ast.Store())
+            target = maker.placed(ast.Tuple([place, target], ast.Store()))
+        case ast.Call(called, shape, []):
+            function = outside_object(frame, called)
+        case _:
+            return None
+    if function is not np.ndindex and function is not np.ndenumerate:
+        return None
     if function is np.ndenumerate and len(shape) == 1 and isinstance(target, ast.Tuple) and len(target.elts) == 2:
-        (array,), (target, value) = shape, target.elts
-        element = ast.Subscript(array, _read(target), ast.Load())
+        (given,), (target, value) = shape, target.elts
+        element = ast.Subscript(given, _read(target), ast.Load())
         body = [maker.assignment(value, maker.placed(element)), *body]
-        shape = [ast.Attribute(array, "shape", ast.Load())]
+        shape = [ast.Attribute(given, "shape", ast.Load())]
     names = target.elts if isinstance(target, ast.Tuple) else []
     extents = _extents(frame, shape)
     if extents and isinstance(target, ast.Name) and not _is_given(target.id, body):

@@ -219,7 +219,7 @@ def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = 
     others = (binding for other, binding in frame.bindings.items() if other != name)
     is_seen = frame.kernel.arrays[array].role is not ArrayRole.LOCAL or not frame.kernel.owners.get(array)
     is_shared = is_seen or any(array_of(binding) == array for binding in others)
-    if is_shared and not _stays_equal(frame, node, {name, *names_of(frame, array)}):
+    if is_shared and not stays_equal(frame, node, {name, *names_of(frame, array)}):
         raise frame.source.refusal(
             node,
             "an array in another shape gets a name",
@@ -228,8 +228,14 @@ def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = 
         )
 
 
-def _stays_equal(frame: Frame, node: ast.AST, names: set[str]) -> bool:
-    """Return whether an array and a copy of it, which these names mean, are the same from an expression on."""
+def stays_equal(frame: Frame, node: ast.AST, names: set[str]) -> bool:
+    """Return whether an array and a copy of it, which these names mean, are the same from an expression on.
+
+    Args:
+        frame: where it stands.
+        node: the expression.
+        names: those of the array, and that of the copy.
+    """
     statement = enclosing_statement(frame.source.tree, node)
     return statement is not None and is_never_changed(frame, statement, names, before=True)
 

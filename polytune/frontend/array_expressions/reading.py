@@ -220,7 +220,7 @@ def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand 
     raise frame.source.refusal(
         node,
         f"the attribute .{node.attr} of an array",
-        "a kernel may use its elements, .shape, .size, .ndim, .T, .flat, .real, .imag, and .dtype for new ones",
+        "a kernel may use elements, .shape, .size, .ndim, .T, .flat, .real, .imag, and .dtype for new ones",
         "compute what is needed from these, or outside the kernel",
     )
 

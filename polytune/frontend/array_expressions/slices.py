@@ -165,7 +165,7 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
     return subscript
 
 
-_OUTSIDE = 2**40
+OUTSIDE = 2**40
 """A subscript that no array has."""
 
 
@@ -178,7 +178,7 @@ def in_part(index: Expression, length: Expression) -> Expression:
     """
     one = Value(index)
     inside = logical("and", [compare(">=", one, constant(0)), compare("<", one, Value(length, weak=True))])
-    return select(inside, one, constant(_OUTSIDE)).expression
+    return select(inside, one, constant(OUTSIDE)).expression
 
 
 def is_whole(frame: Frame, value: ArrayValue, dimension: int) -> bool:
