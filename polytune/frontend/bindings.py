@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 
 from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
@@ -104,8 +105,8 @@ def map_values(meaning: Meaning, change: Callable[[Value], Value]) -> Meaning:
     match meaning:
         case ValueBinding(value):
             return ValueBinding(change(value))
-        case TupleBinding(items, fields):
-            return TupleBinding(tuple(map_values(item, change) for item in items), fields)
+        case TupleBinding(items):
+            return replace(meaning, items=tuple(map_values(item, change) for item in items))
         case ShapeBinding(extents):
             return TupleBinding(tuple(ValueBinding(change(extent)) for extent in extents))
     return meaning
@@ -116,6 +117,6 @@ def map_arrays(meaning: Meaning, change: Callable[[ArrayValue], Meaning]) -> Mea
     match meaning:
         case ViewBinding(view):
             return change(view)
-        case TupleBinding(items, fields):
-            return TupleBinding(tuple(map_arrays(item, change) for item in items), fields)
+        case TupleBinding(items):
+            return replace(meaning, items=tuple(map_arrays(item, change) for item in items))
     return meaning

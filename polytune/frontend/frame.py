@@ -43,6 +43,10 @@ class RaisingFunctionError(Exception):
     """A function that is called raises exceptions, which its callers have to pass on; the walk starts again."""
 
 
+class TupleVariableError(Exception):
+    """A name turned out to hold several tuples, one after the other; the walk starts again."""
+
+
 class NumPyLoopError(Exception):
     """A loop turned out to need that NumPy runs it as a whole; the walk starts again."""
 
@@ -74,7 +78,8 @@ class LoopRange:
 class Knowledge:
     """The findings of earlier walks: the variables that need memory, the types of those, and the names that refused
     statements assign.  And which functions may write arrays, and which raise exceptions; the loops that NumPy runs,
-    by their files and places; and the branches after which a name with different arrays on their sides is read."""
+    by their files and places; the branches after which a name with different arrays on their sides is read; and, by
+    functions and names, the variables that hold several tuples."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
@@ -83,6 +88,7 @@ class Knowledge:
     raising: set[Any] = field(default_factory=set)
     by_numpy: set[tuple[str, int, int]] = field(default_factory=set)
     read_after: set[tuple[str, int, int, str]] = field(default_factory=set)
+    tuples: dict[tuple[Any, str], Any] = field(default_factory=dict)
 
 
 @dataclass

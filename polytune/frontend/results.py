@@ -46,7 +46,17 @@ class ReturnedPart:
 
 @dataclass(frozen=True)
 class ReturnedTuple:
+    """A tuple of results.
+
+    Attributes:
+        items: what stands in it.
+        kind: a Python expression for the class of a named tuple; empty for a plain tuple.
+        imports: statements that give the names in it their meaning.
+    """
+
     items: tuple[Result, ...]
+    kind: str = ""
+    imports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,12 @@ class ReturnedError:
 
 
 Result = Expression | ReturnedArray | ReturnedPart | ReturnedTuple | ReturnedChoice | ReturnedNothing | ReturnedError
+
+
+def imports_of(result: Result) -> list[str]:
+    """The statements that give names in a result their meaning, each once."""
+    parts = (each for each in walk(result) if isinstance(each, ReturnedError | ReturnedTuple))
+    return list(dict.fromkeys(line for each in parts for line in each.imports))
 
 
 def raised_errors(result: Result | None) -> list[ReturnedError]:

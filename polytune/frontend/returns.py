@@ -24,6 +24,7 @@ from polytune.frontend.meanings import (
     ValueBinding,
     ViewBinding,
 )
+from polytune.frontend.named_tuples import class_text
 from polytune.frontend.numbers import read
 from polytune.frontend.preconditions import error_text, structure_lines
 from polytune.frontend.promotion import Value, compare, constant, is_inexact
@@ -101,7 +102,7 @@ def _with_arrays(frame: Frame, node: ast.expr, meaning: Meaning) -> Meaning:
     """The same with arrays of what masks select."""
     match meaning:
         case TupleBinding(items):
-            return TupleBinding(tuple(_with_arrays(frame, node, item) for item in items))
+            return replace(meaning, items=tuple(_with_arrays(frame, node, item) for item in items))
         case SelectionBinding(selection):
             selected = computed(frame, node, selection)
             assert isinstance(selected, ArrayValue)
@@ -176,7 +177,9 @@ def _kept(frame: Frame, node: ast.Return, value: Value, *, is_first: bool = Fals
     is_negation = any(isinstance(part, Unary) and part.operator == "not" for part in parts)
     # Python raises errors, or gives complex numbers, where a kernel has infinities and NaN.
     is_partial = any(_may_fail_in_python(part) for part in walk(value.expression))
-    if not (is_element or is_counted or is_variable or is_negation or is_partial or is_first):
+    # Integers and constants are Python's own where Python puts the result together.
+    is_typed = not value.weak and value.dtype != "bool"
+    if not (is_element or is_counted or is_variable or is_negation or is_partial or is_typed or is_first):
         return value
     return store_scalar(frame, node, frame.kernel.fresh("result"), value)
 
@@ -267,8 +270,8 @@ def _kind(meaning: Meaning | None) -> object:
             return array
         case ViewBinding(view):
             return view.region
-        case TupleBinding(items):
-            return tuple(_kind(item) for item in items)
+        case TupleBinding(items, fields):
+            return fields, tuple(_kind(item) for item in items)
         case None | ObjectBinding():
             return None
     return "number"
@@ -319,7 +322,8 @@ def _result(frame: Frame, meaning: Meaning | None) -> Result:
             _hand_out(kernel, view.region.array)
             return ReturnedPart(view.region.array, tuple(_axis(view, axis) for axis in view.region.axes))
         case TupleBinding(items):
-            return ReturnedTuple(tuple(_result(frame, item) for item in items))
+            text, imports = class_text(meaning)
+            return ReturnedTuple(tuple(_result(frame, item) for item in items), text, imports)
         case None | ObjectBinding(None):
             return ReturnedNothing()
     raise AssertionError(f"no result: {meaning!r}")
