@@ -20,7 +20,7 @@ from polytune.records import dataclass
 
 @dataclass(frozen=True)
 class TupleVariable:
-    """What a variable holds.
+    """The tuples that a variable holds.
 
     Attributes:
         size: how many numbers.
