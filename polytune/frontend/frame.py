@@ -47,6 +47,10 @@ class TupleVariableError(Exception):
     """A name turned out to hold several tuples, one after the other; the walk starts again."""
 
 
+class SeveralArraysError(Exception):
+    """A function that is called returns different arrays at different places; the walk starts again."""
+
+
 class NumPyLoopError(Exception):
     """A loop turned out to need that NumPy runs it as a whole; the walk starts again."""
 
@@ -78,8 +82,8 @@ class LoopRange:
 class Knowledge:
     """The findings of earlier walks: the variables that need memory, the types of those, and the names that refused
     statements assign.  And which functions may write arrays, and which raise exceptions; the loops that NumPy runs,
-    by their files and places; the branches after which a name with different arrays on their sides is read; and, by
-    functions and names, the variables that hold several tuples."""
+    by their files and places; the branches after which a name with different arrays on their sides is read; by
+    functions and names, the variables that hold several tuples; and the functions that return several arrays."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
@@ -89,6 +93,7 @@ class Knowledge:
     by_numpy: set[tuple[str, int, int]] = field(default_factory=set)
     read_after: set[tuple[str, int, int, str]] = field(default_factory=set)
     tuples: dict[tuple[Any, str], Any] = field(default_factory=dict)
+    merged: set[Any] = field(default_factory=set)
 
 
 @dataclass
@@ -181,6 +186,7 @@ class KernelWalk:
     taken: set[str] = field(default_factory=set)
     derived: dict[Expression, str] = field(default_factory=dict)
     calls: list[FunctionType | NestedFunction] = field(default_factory=list)
+    results: set[str] = field(default_factory=set)
     locations: ElementLocations = field(default_factory=ElementLocations)
     result: Result | None = None
     preconditions: tuple[str, ...] = ()

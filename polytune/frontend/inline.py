@@ -24,7 +24,7 @@ from polytune.frontend.constants import constant_array, tuple_of
 from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, arrays_written
 from polytune.frontend.frame import Exits, Frame, UnknownNameError, assigned_names
-from polytune.frontend.jumps import structured
+from polytune.frontend.jumps import structured, with_one_return
 from polytune.frontend.meanings import ArrayBinding, Meaning, ObjectBinding, ScalarBinding, TupleBinding, ValueBinding
 from polytune.frontend.named_tuples import named_fields
 from polytune.frontend.opaque import performed
@@ -124,6 +124,8 @@ def inline_call(
         inner.bindings[name] = _bind_argument(frame, inner, node, name, meaning)
     first, before = len(frame.nodes), set(kernel.arrays)
     kernel.calls.append(function)
+    if definition_of(function) in kernel.knowledge.merged:
+        statements = _with_one_return(inner, statements)
     body = structured(statements, inner.fresh, partial(is_over_values, inner))
     inner.assigned, inner.exits = assigned_names(body.statements), Exits(body.returned)
     skipped = kernel.skipped
@@ -135,10 +137,17 @@ def inline_call(
         _begin_with_zeros(frame, node, inner.exits.slots, first)
     if not value_used:
         return None
-    returned = result_of_call(inner, frame, node)
+    returned = result_of_call(inner, frame, node, function)
     if returned is not None and not alone:
         _refuse_writes(frame, node, callee.name, frame.nodes[first:], before)
     return returned
+
+
+def _with_one_return(frame: Frame, statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a function that returns several arrays with one name for them; as they are where loops do."""
+    result = frame.fresh("result")
+    frame.kernel.results.add(result)
+    return with_one_return(statements, result, frame.fresh, partial(is_over_values, frame)) or statements
 
 
 def _named_tuple(frame: Frame, node: ast.Call, kind: type) -> TupleBinding:

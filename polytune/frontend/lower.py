@@ -25,6 +25,7 @@ from polytune.frontend.frame import (
     NumPyLoopError,
     RaisingFunctionError,
     ReconsiderError,
+    SeveralArraysError,
     SidesOfBranchError,
     TupleVariableError,
     assigned_names,
@@ -86,7 +87,7 @@ def lower(
         kernel = KernelWalk(signature, affine, knowledge, inline_call, evaluate, strict=strict)
         try:
             nodes = _walk(kernel, source, refused or {})
-        except (NumPyLoopError, SidesOfBranchError, TupleVariableError):
+        except (NumPyLoopError, SeveralArraysError, SidesOfBranchError, TupleVariableError):
             continue
         except RaisingFunctionError:
             obstacles = kernel.obstacles or obstacles

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from collections.abc import Iterator as Iteration
 from dataclasses import replace
+from types import FunctionType
 
 from polytune.frontend.array_expressions.calling import array_meaning, array_of_its_own
 from polytune.frontend.array_expressions.elementwise import computed
@@ -13,7 +15,7 @@ from polytune.frontend.bindings import map_arrays, map_values, meaning_of
 from polytune.frontend.called_functions import definition_of
 from polytune.frontend.calls_first import PASSED_ON
 from polytune.frontend.expression import Binary, Call, Counter, Element, Expression, Iterator, Power, Unary, walk
-from polytune.frontend.frame import Frame, KernelWalk, RaisingFunctionError
+from polytune.frontend.frame import Frame, KernelWalk, RaisingFunctionError, SeveralArraysError
 from polytune.frontend.meanings import (
     ArrayBinding,
     Meaning,
@@ -39,6 +41,7 @@ from polytune.frontend.results import (
     ReturnedTuple,
 )
 from polytune.frontend.scop import ArrayRole
+from polytune.frontend.source import NestedFunction
 from polytune.frontend.stored_scalars import store_scalar
 
 
@@ -215,16 +218,20 @@ def _numbers(meaning: Meaning | None) -> Iteration[Value]:
                 yield from _numbers(item)
 
 
-def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | None:
+def result_of_call(
+    frame: Frame, caller: Frame, node: ast.Call, function: FunctionType | NestedFunction
+) -> Meaning | None:
     """Return what an inlined function gives to a call; None for None.
 
     Args:
         frame: the function, whose body has been walked.
         caller: where the call stands.
         node: the call.
+        function: what is called.
 
     Raises:
         UnsupportedSourceError: it gives different things at different places.
+        SeveralArraysError: it gives different arrays, which was not known.
     """
     exits = frame.exits
     if not exits.sites:
@@ -236,6 +243,7 @@ def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | Non
     if first is None and all(other is None for other in others):
         return None
     if falls_through:
+        _note_arrays(frame, function, exits.sites.values())
         raise caller.source.refusal(
             node,
             f"{frame.source.name} returns different kinds of things",
@@ -244,6 +252,19 @@ def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | Non
         )
     slots = iter(exits.slots)
     return map_values(first, lambda _: frame.kernel.scalar(next(slots))) if first is not None else None
+
+
+def _note_arrays(frame: Frame, function: FunctionType | NestedFunction, results: Iterable[Meaning | None]) -> None:
+    """Note that a function returns different arrays, which then are one, if it always returns one.
+
+    Raises:
+        SeveralArraysError: it was not known.
+    """
+    kernel, definition = frame.kernel, definition_of(function)
+    are_arrays = all(isinstance(each, ArrayBinding | ViewBinding) for each in results)
+    if are_arrays and not _may_end(frame) and definition not in kernel.knowledge.merged:
+        kernel.knowledge.merged.add(definition)
+        raise SeveralArraysError
 
 
 def _may_end(frame: Frame) -> bool:
