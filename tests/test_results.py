@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import polytune
+from polytune.errors import UnsupportedSourceError
 from polytune.packaging import build
 
 SIZES = (0, 1, 2, 5, 33)
@@ -286,3 +287,23 @@ def test_results_that_are_no_numbers() -> None:
         with np.errstate(all="ignore"):
             expected = of_arguments.__wrapped__(np.zeros(2), np.float64(x), np.float64(y))
         np.testing.assert_allclose(of_arguments(np.zeros(2), x, y), expected, rtol=1e-14)
+
+
+def integers_of_numpy(x, A, n):
+    A[0] = 1.0
+    k = np.int64(3)
+    return np.argmin(x), np.int64(0), k, np.int64(n), np.float32(2.0), n, len(A)
+
+
+def test_constants_have_types_of_numpy() -> None:
+    found = compared(integers_of_numpy, 3.0, vector(3), 5)
+    assert [type(each) for each in found] == [type(each) for each in integers_of_numpy(3.0, vector(3), 5)]
+
+
+def method_that_is_none(A):
+    return A.ptp()
+
+
+def test_methods_that_arrays_do_not_have_are_refused() -> None:
+    with pytest.raises(UnsupportedSourceError, match=r"the method \.ptp"):
+        kernel_of(method_that_is_none, False)(vector(3))

@@ -19,7 +19,7 @@ from polytune.codegen.work import write_works
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Constant, Expression
 from polytune.frontend.generated_names import MARK, REPORT, generated
-from polytune.frontend.results import raised_errors
+from polytune.frontend.results import imports_of
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.frontend.unassigned import UnassignedRead
 from polytune.records import dataclass
@@ -197,7 +197,7 @@ def _write_result(writer: SourceWriter, scop: Scop) -> None:
 
     with writer.indented(f"def result({', '.join(names)}):"):
         writer.line('"""What the kernel returns."""')
-        for line in dict.fromkeys(line for error in raised_errors(scop.result) for line in error.imports):
+        for line in imports_of(scop.result):
             writer.line(line.replace(MARK, "\\x24"))
         writer.line(f"return {result_text(scop.result, text, lambda name: _memory_name(scop, name))}")
     writer.line()

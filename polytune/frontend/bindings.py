@@ -110,8 +110,8 @@ def map_values(meaning: Meaning, change: Callable[[Value], Value]) -> Meaning:
     match meaning:
         case ValueBinding(value):
             return ValueBinding(change(value))
-        case TupleBinding(items, fields):
-            return TupleBinding(tuple(map_values(item, change) for item in items), fields)
+        case TupleBinding(items):
+            return replace(meaning, items=tuple(map_values(item, change) for item in items))
         case ShapeBinding(extents):
             return TupleBinding(tuple(ValueBinding(change(extent)) for extent in extents))
     return meaning
@@ -122,8 +122,8 @@ def map_arrays(meaning: Meaning, change: Callable[[ArrayValue], Meaning]) -> Mea
     match meaning:
         case ViewBinding(view):
             return change(view)
-        case TupleBinding(items, fields):
-            return TupleBinding(tuple(map_arrays(item, change) for item in items), fields)
+        case TupleBinding(items):
+            return replace(meaning, items=tuple(map_arrays(item, change) for item in items))
         case ListBinding(parts):
             return replace(meaning, parts=tuple(map_arrays(part, change) for part in parts))
     return meaning

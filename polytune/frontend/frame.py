@@ -43,6 +43,14 @@ class RaisingFunctionError(Exception):
     """A function that is called raises exceptions, which its callers have to pass on; the walk starts again."""
 
 
+class TupleVariableError(Exception):
+    """A name turned out to hold several tuples, one after the other; the walk starts again."""
+
+
+class SeveralArraysError(Exception):
+    """A function that is called returns different arrays at different places; the walk starts again."""
+
+
 class NumPyLoopError(Exception):
     """A loop turned out to need that NumPy runs it as a whole; the walk starts again."""
 
@@ -79,9 +87,10 @@ class LoopRange:
 class Knowledge:
     """The findings of earlier walks: the variables that need memory, the types of those, and the names that refused
     statements assign.  And which functions may write arrays, and which raise exceptions; the loops that NumPy runs,
-    by their files and places; the branches after which a name with different arrays on their sides is read; and the
-    variables that change in loops after a place that asks how great they may be; and the types of what lists hold, by
-    their arrays."""
+    by their files and places; the branches after which a name with different arrays on their sides is read; the
+    variables that change in loops after a place that asks how great they may be; the types of what lists hold, by
+    their arrays; by functions and names, the variables that hold several tuples; and the functions that return several
+    arrays."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
@@ -92,6 +101,8 @@ class Knowledge:
     read_after: set[tuple[str, int, int, str]] = field(default_factory=set)
     changed_later: set[str] = field(default_factory=set)
     lists: dict[str, frozenset[ScalarKind]] = field(default_factory=dict)
+    tuples: dict[tuple[Any, str], Any] = field(default_factory=dict)
+    merged: set[Any] = field(default_factory=set)
 
 
 @dataclass
@@ -223,6 +234,7 @@ class KernelWalk:
     taken: set[str] = field(default_factory=set)
     derived: dict[Expression, str] = field(default_factory=dict)
     calls: list[FunctionType | NestedFunction] = field(default_factory=list)
+    results: set[str] = field(default_factory=set)
     locations: ElementLocations = field(default_factory=ElementLocations)
     result: Result | None = None
     preconditions: tuple[str, ...] = ()

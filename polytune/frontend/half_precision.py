@@ -169,7 +169,7 @@ class _Lowering:
         """Return a kernel's result: its numbers are float16 as before."""
         match result:
             case ReturnedTuple(items):
-                return ReturnedTuple(tuple(map(self.result, items)))
+                return replace(result, items=tuple(map(self.result, items)))
             case ReturnedChoice(condition, then, otherwise):
                 return ReturnedChoice(self.expression(condition), self.result(then), self.result(otherwise))
             case ReturnedList(parts):

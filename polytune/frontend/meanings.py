@@ -41,10 +41,12 @@ class TupleBinding:
 
     Attributes:
         fields: the names of a named tuple's items; empty where it is a plain tuple.
+        kind: the class of a named tuple, where it is known; it is not of an argument.
     """
 
     items: tuple[Meaning, ...]
     fields: tuple[str, ...] = ()
+    kind: type | None = None
 
 
 @dataclass(frozen=True)

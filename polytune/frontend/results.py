@@ -61,7 +61,17 @@ class ReturnedList:
 
 @dataclass(frozen=True)
 class ReturnedTuple:
+    """A tuple of results.
+
+    Attributes:
+        items: what stands in it.
+        kind: a Python expression for the class of a named tuple; empty for a plain tuple.
+        imports: statements that give the names in it their meaning.
+    """
+
     items: tuple[Result, ...]
+    kind: str = ""
+    imports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +111,12 @@ Result = (
     | ReturnedNothing
     | ReturnedError
 )
+
+
+def imports_of(result: Result) -> list[str]:
+    """The statements that give names in a result their meaning, each once."""
+    parts = (each for each in walk(result) if isinstance(each, ReturnedError | ReturnedTuple))
+    return list(dict.fromkeys(line for each in parts for line in each.imports))
 
 
 def raised_errors(result: Result | None) -> list[ReturnedError]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from collections.abc import Iterator as Iteration
 from dataclasses import replace
+from types import FunctionType
 
 from polytune.frontend.array_expressions.calling import array_meaning, array_of_its_own
 from polytune.frontend.array_expressions.elementwise import computed
@@ -13,7 +15,7 @@ from polytune.frontend.bindings import map_arrays, map_values, meaning_of
 from polytune.frontend.called_functions import definition_of
 from polytune.frontend.calls_first import PASSED_ON
 from polytune.frontend.expression import Binary, Call, Counter, Element, Expression, Iterator, Power, Unary, walk
-from polytune.frontend.frame import Frame, KernelWalk, RaisingFunctionError
+from polytune.frontend.frame import Frame, KernelWalk, RaisingFunctionError, SeveralArraysError
 from polytune.frontend.meanings import (
     ArrayBinding,
     ListBinding,
@@ -25,6 +27,7 @@ from polytune.frontend.meanings import (
     ValueBinding,
     ViewBinding,
 )
+from polytune.frontend.named_tuples import class_text
 from polytune.frontend.numbers import read
 from polytune.frontend.preconditions import error_text, structure_lines
 from polytune.frontend.promotion import Value, compare, constant, is_inexact
@@ -40,6 +43,7 @@ from polytune.frontend.results import (
     ReturnedTuple,
 )
 from polytune.frontend.scop import ArrayRole
+from polytune.frontend.source import NestedFunction
 from polytune.frontend.stored_scalars import store_scalar
 
 
@@ -103,7 +107,7 @@ def _with_arrays(frame: Frame, node: ast.expr, meaning: Meaning) -> Meaning:
     """The same with arrays of what masks select."""
     match meaning:
         case TupleBinding(items):
-            return TupleBinding(tuple(_with_arrays(frame, node, item) for item in items))
+            return replace(meaning, items=tuple(_with_arrays(frame, node, item) for item in items))
         case SelectionBinding(selection):
             selected = computed(frame, node, selection)
             assert isinstance(selected, ArrayValue)
@@ -180,7 +184,9 @@ def _kept(frame: Frame, node: ast.Return, value: Value, *, is_first: bool = Fals
     is_negation = any(isinstance(part, Unary) and part.operator == "not" for part in parts)
     # Python raises errors, or gives complex numbers, where a kernel has infinities and NaN.
     is_partial = any(_may_fail_in_python(part) for part in walk(value.expression))
-    if not (is_element or is_counted or is_variable or is_negation or is_partial or is_first):
+    # Integers and constants are Python's own where Python puts the result together.
+    is_typed = not value.weak and value.dtype != "bool"
+    if not (is_element or is_counted or is_variable or is_negation or is_partial or is_typed or is_first):
         return value
     return store_scalar(frame, node, frame.kernel.fresh("result"), value)
 
@@ -216,16 +222,20 @@ def _numbers(meaning: Meaning | None) -> Iteration[Value]:
                 yield from _numbers(item)
 
 
-def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | None:
+def result_of_call(
+    frame: Frame, caller: Frame, node: ast.Call, function: FunctionType | NestedFunction
+) -> Meaning | None:
     """Return what an inlined function gives to a call; None for None.
 
     Args:
         frame: the function, whose body has been walked.
         caller: where the call stands.
         node: the call.
+        function: what is called.
 
     Raises:
         UnsupportedSourceError: it gives different things at different places.
+        SeveralArraysError: it gives different arrays, which was not known.
     """
     exits = frame.exits
     if not exits.sites:
@@ -237,6 +247,7 @@ def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | Non
     if first is None and all(other is None for other in others):
         return None
     if falls_through:
+        _note_arrays(frame, function, exits.sites.values())
         raise caller.source.refusal(
             node,
             f"{frame.source.name} returns different kinds of things",
@@ -245,6 +256,19 @@ def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | Non
         )
     slots = iter(exits.slots)
     return map_values(first, lambda _: frame.kernel.scalar(next(slots))) if first is not None else None
+
+
+def _note_arrays(frame: Frame, function: FunctionType | NestedFunction, results: Iterable[Meaning | None]) -> None:
+    """Note that a function returns different arrays, which then are one, if it always returns one.
+
+    Raises:
+        SeveralArraysError: it was not known.
+    """
+    kernel, definition = frame.kernel, definition_of(function)
+    are_arrays = all(isinstance(each, ArrayBinding | ViewBinding) for each in results)
+    if are_arrays and not _may_end(frame) and definition not in kernel.knowledge.merged:
+        kernel.knowledge.merged.add(definition)
+        raise SeveralArraysError
 
 
 def _may_end(frame: Frame) -> bool:
@@ -271,8 +295,8 @@ def _kind(meaning: Meaning | None) -> object:
             return array
         case ViewBinding(view):
             return view.region
-        case TupleBinding(items):
-            return tuple(_kind(item) for item in items)
+        case TupleBinding(items, fields):
+            return fields, tuple(_kind(item) for item in items)
         case None | ObjectBinding():
             return None
     return "number"
@@ -327,7 +351,8 @@ def _result(frame: Frame, meaning: Meaning | None) -> Result:
             lists = [result for part in parts if isinstance(result := _result(frame, part), ReturnedList)]
             return ReturnedList(tuple(each.parts[0] for each in lists), tuple(each.are_weak[0] for each in lists), kind)
         case TupleBinding(items):
-            return ReturnedTuple(tuple(_result(frame, item) for item in items))
+            text, imports = class_text(meaning)
+            return ReturnedTuple(tuple(_result(frame, item) for item in items), text, imports)
         case None | ObjectBinding(None):
             return ReturnedNothing()
     raise AssertionError(f"no result: {meaning!r}")

@@ -294,7 +294,9 @@ def handler_of(function: Any) -> tuple[tuple[str, ...], Handler] | None:
 
 
 def method(name: str) -> Any:
-    """NumPy's function that does what an array's method does; None where there is none."""
+    """NumPy's function that does what an array's method does; None where arrays have no such method."""
+    if not hasattr(np.ndarray, name):
+        return None
     named = {"copy": np.copy, "astype": np.astype, "flatten": np.ndarray.flatten}
     return named.get(name, getattr(np, name, None))
 
