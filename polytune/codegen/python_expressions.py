@@ -258,8 +258,10 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
             return array(name)
         case ReturnedPart(name, axes):
             return f"{array(name)}[{', '.join(_axis_text(axis, value) for axis in axes)}]"
-        case ReturnedTuple(items):
+        case ReturnedTuple(items, is_list):
             inner = ", ".join(result_text(item, value, array) for item in items)
+            if is_list:
+                return f"[{inner}]"
             return f"({inner},)" if len(items) == 1 else f"({inner})"
         case ReturnedChoice(condition, then, otherwise):
             texts = (result_text(side, value, array) for side in (then, otherwise))

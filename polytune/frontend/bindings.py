@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 
 from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
@@ -50,7 +51,8 @@ def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
     if side is not None:
         return meaning_of(frame, side, alone=alone)
     if isinstance(node, ast.Tuple | ast.List):
-        return TupleBinding(tuple(meaning_of(frame, element) for element in unstarred(frame, node.elts)))
+        items = tuple(meaning_of(frame, element) for element in unstarred(frame, node.elts))
+        return TupleBinding(items, is_list=isinstance(node, ast.List))
     item = item_of(frame, node) if isinstance(node, ast.Subscript | ast.Attribute) else None
     if item is not None:
         return item
@@ -104,8 +106,8 @@ def map_values(meaning: Meaning, change: Callable[[Value], Value]) -> Meaning:
     match meaning:
         case ValueBinding(value):
             return ValueBinding(change(value))
-        case TupleBinding(items, fields):
-            return TupleBinding(tuple(map_values(item, change) for item in items), fields)
+        case TupleBinding(items):
+            return replace(meaning, items=tuple(map_values(item, change) for item in items))
         case ShapeBinding(extents):
             return TupleBinding(tuple(ValueBinding(change(extent)) for extent in extents))
     return meaning
@@ -116,6 +118,6 @@ def map_arrays(meaning: Meaning, change: Callable[[ArrayValue], Meaning]) -> Mea
     match meaning:
         case ViewBinding(view):
             return change(view)
-        case TupleBinding(items, fields):
-            return TupleBinding(tuple(map_arrays(item, change) for item in items), fields)
+        case TupleBinding(items):
+            return replace(meaning, items=tuple(map_arrays(item, change) for item in items))
     return meaning

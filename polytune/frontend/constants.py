@@ -77,4 +77,4 @@ def tuple_of(value: Any) -> Meaning | None:
             items.append(ValueBinding(Value(Constant(item, dtype), weak=True)))
         else:
             return None
-    return TupleBinding(tuple(items), tuple(getattr(value, "_fields", ())))
+    return TupleBinding(tuple(items), tuple(getattr(value, "_fields", ())), isinstance(value, list))

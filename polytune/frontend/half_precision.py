@@ -168,8 +168,8 @@ class _Lowering:
     def result(self, result: Result) -> Result:
         """Return a kernel's result: its numbers are float16 as before."""
         match result:
-            case ReturnedTuple(items):
-                return ReturnedTuple(tuple(map(self.result, items)))
+            case ReturnedTuple(items, is_list):
+                return ReturnedTuple(tuple(map(self.result, items)), is_list)
             case ReturnedChoice(condition, then, otherwise):
                 return ReturnedChoice(self.expression(condition), self.result(then), self.result(otherwise))
             case ReturnedPart():

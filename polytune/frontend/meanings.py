@@ -37,14 +37,16 @@ class ShapeBinding:
 
 @dataclass(frozen=True)
 class TupleBinding:
-    """The name is a tuple of numbers, arrays and tuples.
+    """The name is a tuple, or a list, of numbers, arrays and tuples.
 
     Attributes:
         fields: the names of a named tuple's items; empty where it is a plain tuple.
+        is_list: whether Python has a list.
     """
 
     items: tuple[Meaning, ...]
     fields: tuple[str, ...] = ()
+    is_list: bool = False
 
 
 @dataclass(frozen=True)

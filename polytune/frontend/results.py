@@ -46,7 +46,10 @@ class ReturnedPart:
 
 @dataclass(frozen=True)
 class ReturnedTuple:
+    """Several results, as a tuple or a list."""
+
     items: tuple[Result, ...]
+    is_list: bool = False
 
 
 @dataclass(frozen=True)

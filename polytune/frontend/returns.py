@@ -75,8 +75,8 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
 
 
 def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
-    """A part of an array as it is returned: a copy, or, where its size is only known in the end, what Python cuts out
-    of the array then."""
+    """A part of an array as it is returned: a copy, or, where its size is only known in the end, as it depends on data
+    or on the iteration that returns it, what Python cuts out of the array then."""
     if not view.ndim:
         return ValueBinding(view.at([]))
     region = view.region
@@ -84,7 +84,7 @@ def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
     dimensions = [] if region is None else [axis.dimension for axis in region.axes if axis.dimension is not None]
     if (
         region is None
-        or not any(isinstance(part, Element) for part in sizes)
+        or not any(isinstance(part, Element | Iterator | Counter) for part in sizes)
         or dimensions != list(range(view.ndim))
         or any(not isinstance(axis.stride, int) or axis.stride < 1 for axis in region.axes)
     ):
@@ -101,7 +101,7 @@ def _with_arrays(frame: Frame, node: ast.expr, meaning: Meaning) -> Meaning:
     """The same with arrays of what masks select."""
     match meaning:
         case TupleBinding(items):
-            return TupleBinding(tuple(_with_arrays(frame, node, item) for item in items))
+            return replace(meaning, items=tuple(_with_arrays(frame, node, item) for item in items))
         case SelectionBinding(selection):
             selected = computed(frame, node, selection)
             assert isinstance(selected, ArrayValue)
@@ -154,7 +154,7 @@ def _refuse_objects(frame: Frame, node: ast.Return, meaning: Meaning) -> None:
             raise frame.source.refusal(
                 node,
                 "an object from outside of the kernel is returned",
-                "a call gives numbers, arrays and tuples of these",
+                "a call gives numbers, arrays, and tuples and lists of these",
                 "return numbers or arrays",
             )
 
@@ -267,8 +267,8 @@ def _kind(meaning: Meaning | None) -> object:
             return array
         case ViewBinding(view):
             return view.region
-        case TupleBinding(items):
-            return tuple(_kind(item) for item in items)
+        case TupleBinding(items, is_list=is_list):
+            return is_list, *(_kind(item) for item in items)
         case None | ObjectBinding():
             return None
     return "number"
@@ -318,8 +318,8 @@ def _result(frame: Frame, meaning: Meaning | None) -> Result:
             assert view.region is not None
             _hand_out(kernel, view.region.array)
             return ReturnedPart(view.region.array, tuple(_axis(view, axis) for axis in view.region.axes))
-        case TupleBinding(items):
-            return ReturnedTuple(tuple(_result(frame, item) for item in items))
+        case TupleBinding(items, is_list=is_list):
+            return ReturnedTuple(tuple(_result(frame, item) for item in items), is_list)
         case None | ObjectBinding(None):
             return ReturnedNothing()
     raise AssertionError(f"no result: {meaning!r}")
