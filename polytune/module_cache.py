@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FunctionType
 
-from polytune.runtime.cache import ModuleCache
-from polytune.runtime.cache_key import key_of
+from polytune.runtime.cache import ModuleCache, key_of
 from polytune.signature import Signature
 
 __all__ = ["StretchedExtents", "compiler_digest", "module_cache", "stretched_extents", "with_ones"]

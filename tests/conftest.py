@@ -118,7 +118,7 @@ def nothing_in_background() -> Iterator[None]:
 NUMBERS_OF_THREADS = {
     name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 }
-"""As the tests have found them."""
+"""The variables as the tests have found them."""
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 
 import polytune
 from polytune.frontend import analyse
-from polytune.schedule.platforms.on_devices import obstacle_to_devices
+from polytune.schedule.platforms.partition import obstacle_to_devices
 from polytune.signature import Signature, parse_type
 from tests.test_control import in_every_version
 

@@ -1,4 +1,4 @@
-"""Return what `docs/language.md` says of where kernels differ from Python, in both modes, interpreted and compiled."""
+"""The differences between kernels and Python that `docs/language.md` names, in both modes, interpreted and compiled."""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ _OF_CONSTANTS = (
     *(np.array, np.asarray, np.zeros, np.ones, np.full, np.arange, np.linspace, np.eye, np.dtype, np.finfo, np.iinfo),
     *(abs, bool, float, int, len, max, min, round, sum, tuple, list, range),
 )
-"""What is called to compute constants, beside the functions of ``math``, NumPy's functions of numbers and its types."""
+"""The callables that compute constants, beside the functions of ``math``, NumPy's functions of numbers and its
+types."""
 
 
 @dataclass(frozen=True)

@@ -30,10 +30,10 @@ VECTOR_OPERATIONS = (
     "store",
     "store_masked",
 )
-"""What modules with vectors import from ``polytune.runtime.vectors``."""
+"""The names that modules with vectors import from ``polytune.runtime.vectors``."""
 
 APART_OPERATIONS = ("load_apart", "load_apart_masked", "store_apart", "store_apart_masked")
-"""What modules with vectors whose lanes lie apart import from ``polytune.runtime.vectors_apart``."""
+"""The names that modules with vectors whose lanes lie apart import from ``polytune.runtime.vectors_apart``."""
 
 
 def _of_versions(programs: Sequence[Program], namespace: Namespace) -> str:

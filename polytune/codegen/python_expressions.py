@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 import numpy as np
@@ -46,6 +46,7 @@ from polytune.frontend.results import (
     ReturnedAxis,
     ReturnedChoice,
     ReturnedError,
+    ReturnedList,
     ReturnedNothing,
     ReturnedPart,
     ReturnedTuple,
@@ -258,6 +259,8 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
             return array(name)
         case ReturnedPart(name, axes):
             return f"{array(name)}[{', '.join(_axis_text(axis, value) for axis in axes)}]"
+        case ReturnedList(parts, are_weak, kind):
+            return _list_text([result_text(part, value, array) for part in parts], are_weak, kind)
         case ReturnedTuple(items, is_list):
             inner = ", ".join(result_text(item, value, array) for item in items)
             if is_list:
@@ -274,6 +277,21 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
             return f"{MARK}raised({literals})"
         case _:
             return value(result)
+
+
+def _list_text(arrays: Sequence[str], are_weak: Sequence[bool], kind: str) -> str:
+    """The text of a list with the elements of arrays.
+
+    Args:
+        arrays: the texts of the arrays.
+        are_weak: of each whether its elements are Python's own numbers.
+        kind: what an element of the list is.
+    """
+    texts = [f"{text}.tolist()" if weak else f"{MARK}list({text})" for text, weak in zip(arrays, are_weak, strict=True)]
+    if kind == "number":
+        return texts[0]
+    zipped = f"{MARK}zip({', '.join(texts)})"
+    return f"{MARK}list({zipped})" if kind == "tuple" else f"{MARK}list({MARK}map({MARK}list, {zipped}))"
 
 
 def _axis_text(axis: ReturnedAxis, value: Callable[[Expression], str]) -> str:

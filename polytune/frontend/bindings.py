@@ -11,8 +11,10 @@ from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import Frame
+from polytune.frontend.lists import returned_list
 from polytune.frontend.meanings import (
     ArrayBinding,
+    ListBinding,
     Meaning,
     ObjectBinding,
     SelectionBinding,
@@ -41,6 +43,9 @@ def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
     Raises:
         UnsupportedSourceError: it is outside the language, or a call that returns nothing.
     """
+    growing = returned_list(node)
+    if growing is not None and isinstance(node, ast.Tuple):
+        return ListBinding(tuple(meaning_of(frame, element) for element in node.elts), growing.kind)
     named = _meaning_of_name(frame, node) if isinstance(node, ast.Name) else None
     if named is not None:
         return named
@@ -120,4 +125,6 @@ def map_arrays(meaning: Meaning, change: Callable[[ArrayValue], Meaning]) -> Mea
             return change(view)
         case TupleBinding(items):
             return replace(meaning, items=tuple(map_arrays(item, change) for item in items))
+        case ListBinding(parts):
+            return replace(meaning, parts=tuple(map_arrays(part, change) for part in parts))
     return meaning

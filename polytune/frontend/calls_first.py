@@ -29,7 +29,7 @@ GUARDED = "is_guarded"
 """The attribute of calls after which the function returns if they have raised an exception."""
 
 PASSED_ON = "passed on"
-"""What marks a return that passes on the exception of a function that was called."""
+"""The mark of a return that passes on the exception of a function that was called."""
 
 
 def with_calls_first(

@@ -72,7 +72,7 @@ NUMPY_NAMES = {
     "atanh": "arctanh",
     "atan2": "arctan2",
 }
-"""Return what NumPy calls functions that have another name in ``math``."""
+"""NumPy's names of functions that have another name in ``math``."""
 
 _OF_TRUTHS = {
     np.add: "or",
@@ -84,7 +84,7 @@ _OF_TRUTHS = {
     max: "or",
     min: "and",
 }
-"""Return what NumPy's arithmetic makes of truth values, and the extrema of Python."""
+"""The logical operations that NumPy's arithmetic is on truth values, and the extrema of Python."""
 
 _COMPARISONS = {
     np.less: "<",

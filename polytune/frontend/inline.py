@@ -80,7 +80,7 @@ def inline_call(
             "an exception ends the kernel, and after such a call there is no place where that could be seen",
             f"call it in a line of its own: value = {function.__name__}(...)",
         )
-    statements = desugared(callee.tree.body, means, inner.fresh)
+    statements = desugared(callee.tree.body, means, inner.fresh, {*outer, *meanings})
     statements = with_calls_first(statements, means, inner.fresh, functions)
     inner.assigned = assigned_names(statements)
     if (

@@ -50,6 +50,19 @@ class TupleBinding:
 
 
 @dataclass(frozen=True)
+class ListBinding:
+    """A list of tuples that is returned.
+
+    Attributes:
+        parts: an array for each place of a tuple.
+        kind: what an element is: ``tuple`` or ``list``.
+    """
+
+    parts: tuple[Meaning, ...]
+    kind: str
+
+
+@dataclass(frozen=True)
 class ObjectBinding:
     """The name is a Python object from outside the kernel, or a type."""
 
@@ -112,6 +125,7 @@ Meaning = (
     | ScalarBinding
     | ShapeBinding
     | TupleBinding
+    | ListBinding
     | ObjectBinding
     | ViewBinding
     | SelectionBinding

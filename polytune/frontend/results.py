@@ -45,6 +45,21 @@ class ReturnedPart:
 
 
 @dataclass(frozen=True)
+class ReturnedList:
+    """A list, whose elements are those of arrays.
+
+    Attributes:
+        parts: the arrays; several for a list of tuples.
+        are_weak: of each whether its elements are Python's own numbers.
+        kind: what an element is: ``number``, ``tuple`` or ``list``.
+    """
+
+    parts: tuple[Result, ...]
+    are_weak: tuple[bool, ...]
+    kind: str
+
+
+@dataclass(frozen=True)
 class ReturnedTuple:
     """Several results, as a tuple or a list."""
 
@@ -79,7 +94,16 @@ class ReturnedError:
     imports: tuple[str, ...] = ()
 
 
-Result = Expression | ReturnedArray | ReturnedPart | ReturnedTuple | ReturnedChoice | ReturnedNothing | ReturnedError
+Result = (
+    Expression
+    | ReturnedArray
+    | ReturnedPart
+    | ReturnedList
+    | ReturnedTuple
+    | ReturnedChoice
+    | ReturnedNothing
+    | ReturnedError
+)
 
 
 def raised_errors(result: Result | None) -> list[ReturnedError]:

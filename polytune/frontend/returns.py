@@ -16,6 +16,7 @@ from polytune.frontend.expression import Binary, Call, Counter, Element, Express
 from polytune.frontend.frame import Frame, KernelWalk, RaisingFunctionError
 from polytune.frontend.meanings import (
     ArrayBinding,
+    ListBinding,
     Meaning,
     ObjectBinding,
     SelectionBinding,
@@ -33,6 +34,7 @@ from polytune.frontend.results import (
     ReturnedAxis,
     ReturnedChoice,
     ReturnedError,
+    ReturnedList,
     ReturnedNothing,
     ReturnedPart,
     ReturnedTuple,
@@ -149,6 +151,8 @@ def _refuse_objects(frame: Frame, node: ast.Return, meaning: Meaning) -> None:
             for item in items:
                 _refuse_objects(frame, node, item)
         case ValueBinding() | ShapeBinding() | ArrayBinding() | ViewBinding() | ObjectBinding(None):
+            pass
+        case ListBinding() if frame.is_kernel:
             pass
         case _:
             raise frame.source.refusal(
@@ -313,16 +317,26 @@ def _result(frame: Frame, meaning: Meaning | None) -> Result:
             return value.expression
         case ArrayBinding(name):
             _hand_out(kernel, name)
-            return ReturnedArray(name)
+            return _as_list(kernel, name, ReturnedArray(name))
         case ViewBinding(view):
             assert view.region is not None
             _hand_out(kernel, view.region.array)
-            return ReturnedPart(view.region.array, tuple(_axis(view, axis) for axis in view.region.axes))
+            part = ReturnedPart(view.region.array, tuple(_axis(view, axis) for axis in view.region.axes))
+            return _as_list(kernel, view.region.array, part)
+        case ListBinding(parts, kind):
+            lists = [result for part in parts if isinstance(result := _result(frame, part), ReturnedList)]
+            return ReturnedList(tuple(each.parts[0] for each in lists), tuple(each.are_weak[0] for each in lists), kind)
         case TupleBinding(items, is_list=is_list):
             return ReturnedTuple(tuple(_result(frame, item) for item in items), is_list)
         case None | ObjectBinding(None):
             return ReturnedNothing()
     raise AssertionError(f"no result: {meaning!r}")
+
+
+def _as_list(kernel: KernelWalk, name: str, part: Result) -> Result:
+    """A part of an array as a list, if the array is one to Python."""
+    growing = kernel.lists.get(name)
+    return part if growing is None else ReturnedList((part,), (growing.is_weak,), "number")
 
 
 def _hand_out(kernel: KernelWalk, name: str) -> None:

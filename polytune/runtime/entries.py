@@ -18,18 +18,19 @@ from polytune.runtime.native.translation import address_of, is_at_hand, is_trans
 __all__ = ["Entry", "caller", "entry_of", "has_address", "is_kept", "seconds_of"]
 
 
-def entry_of(function: Any, words: int) -> int:
+def entry_of(function: Any, words: int, *, optimise: bool = True) -> int:
     """The address of a function's machine code, made now if need be.
 
     Args:
         function: a function of a generated module.
         words: how many int64 it takes.
+        optimise: whether the code is to be fast; else it is made in a quarter of the time, where Numba is not needed.
 
     Raises:
         CompilationError: Numba cannot compile it.
     """
     try:
-        return address_of(function)
+        return address_of(function, optimise=optimise)
     except NotNativeError:
         pass
     signature = (types.int64,) * words
@@ -84,6 +85,9 @@ def caller(address: int, words: int, *, returns: bool = False, is_short: bool = 
 class Entry:
     """A function for compiled code to be called with, made ready when it is first needed.
 
+    It is not optimised: with an empty cache, the first calls of a kernel wait for such functions, and a call of one
+    takes less than a microsecond, but for waiting.
+
     Args:
         function: what ``numba.njit`` made of a function of integers.
         words: how many int64 it takes.
@@ -104,7 +108,7 @@ class Entry:
             CompilationError: Numba cannot compile it.
         """
         if self._call is None:
-            address = entry_of(self._function, self._words)
+            address = entry_of(self._function, self._words, optimise=False)
             self._call = caller(address, self._words, returns=self._returns, is_short=self._is_short)
         return self._call
 

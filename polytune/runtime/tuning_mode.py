@@ -14,7 +14,7 @@ from polytune.tracebacks import shows_frames_of_callers
 __all__ = ["MODES", "current_mode", "tuning"]
 
 MODES = ("on", "off", "frozen")
-"""What calls do: tune; run the first choice; run the best that is known."""
+"""The modes of calls: tune; run the first choice; run the best that is known."""
 
 _mode: ContextVar[str | None] = ContextVar("polytune_tuning", default=None)
 

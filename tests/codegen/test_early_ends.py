@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from polytune.codegen.early_ends import early_end
 from polytune.codegen.loops import Block, Compute, For, Node
+from polytune.codegen.statement_source import early_end
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Assign, Branch, Compare, Constant, Element, Expression, Iterator, Select
 from tests.every_version import check_versions, stages_of

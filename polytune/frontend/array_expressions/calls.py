@@ -16,6 +16,7 @@ import numpy as np
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.affine_arithmetic import constant_of, integer, normal
+from polytune.frontend.array_expressions.data_sizes import size_of_data
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
 from polytune.frontend.array_expressions.sizes import require, require_size, size_text
@@ -155,7 +156,13 @@ class ArrayCall:
         if known is not None:
             return tuple(self._checked(normal(value.expression)) for value in known)
         elements = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
-        return tuple(extent for element in elements for extent in self._extents(element))
+        shape = tuple(extent for element in elements for extent in self._extents(element))
+        if sum(extent in self.frame.kernel.sized_by_room for extent in shape) > 1:
+            raise self.refusal(
+                "an array with several extents of which nothing says how great they are",
+                "pass the sizes as integer arguments, or make the array before the kernel is called",
+            )
+        return shape
 
     def _extents(self, node: ast.expr) -> list[Expression]:
         """The extents that a part of a shape stands for: one, or as many as a starred shape has."""
@@ -176,7 +183,7 @@ class ArrayCall:
 
     def extent(self, node: ast.expr) -> Expression:
         """An extent of a shape: an integer that does not depend on data."""
-        operand = self.evaluate(self.frame, node)
+        operand = computed(self.frame, node, self.evaluate(self.frame, node))
         if isinstance(operand, Value) and number(operand).is_integer:
             value = with_products(self.frame, number(operand))
             if self.frame.kernel.affine.is_function(value.expression):
@@ -184,9 +191,10 @@ class ArrayCall:
             derived = derive(self.frame, self.frame.kernel.fresh("size"), value)
             if derived is not None:
                 return derived.expression
+            return size_of_data(self.frame, node, value)
         error = self.refusal(
-            f"the size {self.frame.source.segment(node)} of an array depends on data",
-            "pass the size as an integer argument, or make the array before the kernel is called",
+            f"the size {self.frame.source.segment(node)} of an array is no integer",
+            "use // in place of /, an int in place of a float argument, or int(x)",
         )
         raise ShapesOfDataError(error.location, error.what, error.reason, error.remedy)
 

@@ -264,7 +264,7 @@ def _arange(call: ArrayCall) -> Operand:
 
 
 _ARITHMETIC = (ast.Constant, ast.Name, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
-"""What expressions are made of that no statement is needed for."""
+"""The nodes of expressions for which no statement is needed."""
 
 
 def _floats(call: ArrayCall) -> dict[str, float] | None:

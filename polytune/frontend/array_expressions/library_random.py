@@ -16,7 +16,7 @@ from polytune.frontend.frame import Frame
 from polytune.frontend.promotion import Value
 
 STATE = "random_state"
-"""What calls of random functions keep their order by."""
+"""The resource by which calls of random functions keep their order."""
 
 
 def _drawn(call: ArrayCall, shape: Shape, options: str, arguments: list[ArrayValue | Value], dtype: str) -> Operand:

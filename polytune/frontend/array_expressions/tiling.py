@@ -19,15 +19,19 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     subtract,
 )
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.counted import counted as elements_counted
+from polytune.frontend.array_expressions.data_sizes import room_by_arguments
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, elementwise
 from polytune.frontend.array_expressions.joining import joined, joined_operands
 from polytune.frontend.array_expressions.rearrangements import divided, reshaped, size_of
+from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.sizes import extent, require, size_text
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Shape, Subscripts
 from polytune.frontend.array_expressions.views import permuted, rearranged
 from polytune.frontend.expression import Compare, Expression
-from polytune.frontend.promotion import Value
+from polytune.frontend.promotion import INTEGERS, Value
+from polytune.frontend.refusals import counted
 
 
 def _in_memory(call: ArrayCall, array: ArrayValue) -> ArrayValue:
@@ -71,16 +75,28 @@ def _repeat(call: ArrayCall) -> Operand:
         array = reshaped(call, array, [None])
     array, place = _in_memory(call, array), axis or 0
     given = call.value("repeats")
-    if isinstance(given, ArrayValue):
-        raise call.refusal("np.repeat with a number for each element", "pass one number, or write the loop")
+    if isinstance(given, ArrayValue) and given.ndim:
+        return _repeated_by_data(call, array, given)
     count = call.size(call.argument("repeats"))
-    size = size_of(frame, (array.shape[place], count))
+    size = extent(frame, size_of(frame, (array.shape[place], count)))
 
     def at(subscripts: Subscripts) -> Value:
         return array.at([*subscripts[:place], divided("//", subscripts[place], count), *subscripts[place + 1 :]])
 
     shape = (*array.shape[:place], size, *array.shape[place + 1 :])
     return kept(frame, call.node, ArrayValue(shape, array.dtype, at), "repeated")
+
+
+def _repeated_by_data(call: ArrayCall, array: ArrayValue, repeats: ArrayValue) -> Operand:
+    """``np.repeat`` with a number for each element."""
+    if array.ndim != 1 or repeats.ndim != 1 or repeats.dtype not in INTEGERS:
+        raise call.refusal(
+            f"np.repeat of {counted(array.ndim, 'dimension')} by an array of {repeats.dtype}",
+            "repeat a row of numbers, by as many integers",
+        )
+    agree(call.frame, call.node, array.shape[0], repeats.shape[0], (array.shape, repeats.shape), "an array and repeats")
+    most = room_by_arguments(call.frame)
+    return elements_counted(call.frame, call.node, "numpy.repeat *", [array, repeats], [((most,), array.dtype)])[0]
 
 
 @compiles(np.kron, "a", "b")

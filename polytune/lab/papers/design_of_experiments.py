@@ -29,7 +29,7 @@ _PUBLISHED = {
     "DLM": (1.01, 1.01, 1.08, 54.85),
     "DLMT": (1.01, 1.01, 1.01, 54.84),
 }
-"""By strategy the published minimum, mean and maximum of the slowdown, and the mean number of points."""
+"""The published minimum, mean and maximum of the slowdown, and the mean number of points, by strategy."""
 
 
 def _analysis(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:

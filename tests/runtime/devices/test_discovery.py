@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from polytune.errors import DeviceError, DeviceUnavailableError, DeviceWarning
-from polytune.runtime.devices import backends, dialects, discovery
+from polytune.runtime.devices import backend, backends, discovery
 from polytune.runtime.devices.backends import Found, Listing
 
 ROOT = Path(__file__).parents[3]
@@ -208,7 +208,7 @@ def test_every_backend_is_a_file_and_has_all_words_of_kernels():
     folder = Path(backends.__path__[0])
     assert set(backends.KINDS) == {file.stem for file in folder.glob("*.py")} - {"__init__"}
     assert backends.KINDS[:2] == ("cuda", "opencl")
-    words = re.findall(r"``(PT_[A-Z]+)[(`]", dialects.__doc__)
+    words = re.findall(r"``(PT_[A-Z]+)[(`]", backend.__doc__)
     assert {"PT_KERNEL", "PT_SHARED", "PT_BARRIER"} <= set(words)
     for kind, prelude in backends.PRELUDES.items():
         missing = [word for word in words if f"#define {word}" not in prelude]

@@ -13,8 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polytune.frontend.budget import ARRAY_BUDGET
-from polytune.schedule.counting.cardinality import cardinality
-from polytune.schedule.counting.counts import array_footprint, compute_volume, count_part, memory_footprint, reuse
+from polytune.schedule.counting.counts import (
+    array_footprint,
+    cardinality,
+    compute_volume,
+    count_part,
+    memory_footprint,
+    reuse,
+)
 from polytune.schedule.counting.quasi_polynomial import PiecewiseQuasiPolynomial
 
 UNIVERSE = isl.Set("{ : }")
@@ -128,7 +134,7 @@ def test_too_expensive_is_unknown_and_leaves_no_limit_behind() -> None:
 EXHAUSTED = """
 import islpy as isl
 from polytune.frontend.budget import ARRAY_BUDGET
-from polytune.schedule.counting.cardinality import cardinality
+from polytune.schedule.counting.counts import cardinality
 
 context = isl.Set("[n, m] -> { : n >= 0 and m >= 0 }")
 sets = [isl.Set(f"[n, m] -> {{ {text} }}") for text in (
