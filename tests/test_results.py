@@ -381,3 +381,19 @@ def test_arrays_have_the_size_of_where_they_are_made(function: Callable[..., Any
         expected = A.copy()
         same(kernel(A), function(expected))
         np.testing.assert_array_equal(A, expected)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_numbers_of_numpy_are_numpys(strict: bool) -> None:
+    def after_a_loop(A, n, x):
+        A *= 2.0
+        places = np.unravel_index(n, (7,)), np.unravel_index(n, (2, 4))
+        return np.int64(n), np.float64(x), np.float64(3), n, x, np.float32(n), np.int64(n) + 1, places, np.argmin(3.0)
+
+    kernel = polytune.kernel(strict=strict)(after_a_loop)
+    for n, x in ((5, 2.5), (np.int64(5), np.float64(2.5)), (np.uint8(5), np.float32(2.5))):
+        found, expected = kernel(np.ones(3), n, x), after_a_loop(np.ones(3), n, x)
+        same(found, expected)
+        for one, other in zip(found, expected, strict=True):
+            assert isinstance(one, np.generic) or not isinstance(other, np.generic)
+            assert isinstance(one, tuple) or np.asarray(one).dtype == np.asarray(other).dtype

@@ -12,7 +12,17 @@ from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.bindings import map_arrays, map_values, meaning_of
 from polytune.frontend.called_functions import definition_of
 from polytune.frontend.calls_first import PASSED_ON
-from polytune.frontend.expression import Binary, Call, Counter, Element, Expression, Iterator, Power, Unary, walk
+from polytune.frontend.expression import (
+    Binary,
+    Call,
+    Counter,
+    Element,
+    Expression,
+    Iterator,
+    Power,
+    Unary,
+    walk,
+)
 from polytune.frontend.frame import Frame, KernelWalk, RaisingFunctionError
 from polytune.frontend.meanings import (
     ArrayBinding,
@@ -180,9 +190,16 @@ def _kept(frame: Frame, node: ast.Return, value: Value, *, is_first: bool = Fals
     is_negation = any(isinstance(part, Unary) and part.operator == "not" for part in parts)
     # Python raises errors, or gives complex numbers, where a kernel has infinities and NaN.
     is_partial = any(_may_fail_in_python(part) for part in walk(value.expression))
-    if not (is_element or is_counted or is_variable or is_negation or is_partial or is_first):
+    # Python, which puts the result together, has numbers of its own in place of NumPy's of as many bits.
+    has_elements = any(isinstance(part, Element) for part in walk(value.expression))
+    is_numpy = not value.weak and value.dtype in _AS_PYTHON and not has_elements
+    if not (is_element or is_counted or is_variable or is_negation or is_partial or is_first or is_numpy):
         return value
     return store_scalar(frame, node, frame.kernel.fresh("result"), value)
+
+
+_AS_PYTHON = ("int64", "float64", "complex128")
+"""NumPy's types of as many bits as numbers of Python's have."""
 
 
 def _may_fail_in_python(part: Expression) -> bool:
