@@ -261,8 +261,10 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
             return f"{array(name)}[{', '.join(_axis_text(axis, value) for axis in axes)}]"
         case ReturnedList(parts, are_weak, kind):
             return _list_text([result_text(part, value, array) for part in parts], are_weak, kind)
-        case ReturnedTuple(items, kind):
+        case ReturnedTuple(items, kind, is_list=is_list):
             inner = ", ".join(result_text(item, value, array) for item in items)
+            if is_list:
+                return f"[{inner}]"
             return f"{kind}({inner},)" if len(items) == 1 else f"{kind}({inner})"
         case ReturnedChoice(condition, then, otherwise):
             texts = (result_text(side, value, array) for side in (then, otherwise))

@@ -56,7 +56,8 @@ def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
     if side is not None:
         return meaning_of(frame, side, alone=alone)
     if isinstance(node, ast.Tuple | ast.List):
-        return TupleBinding(tuple(meaning_of(frame, element) for element in unstarred(frame, node.elts)))
+        items = tuple(meaning_of(frame, element) for element in unstarred(frame, node.elts))
+        return TupleBinding(items, is_list=isinstance(node, ast.List))
     item = item_of(frame, node) if isinstance(node, ast.Subscript | ast.Attribute) else None
     if item is not None:
         return item

@@ -79,4 +79,4 @@ def tuple_of(value: Any) -> Meaning | None:
         else:
             return None
     fields = named_fields(type(value))
-    return TupleBinding(tuple(items), fields, type(value) if fields else None)
+    return TupleBinding(tuple(items), fields, type(value) if fields else None, isinstance(value, list))

@@ -61,17 +61,19 @@ class ReturnedList:
 
 @dataclass(frozen=True)
 class ReturnedTuple:
-    """A tuple of results.
+    """Several results, as a tuple or a list.
 
     Attributes:
         items: what stands in it.
-        kind: a Python expression for the class of a named tuple; empty for a plain tuple.
+        kind: a Python expression for the class of a named tuple; empty for a plain tuple and for a list.
         imports: statements that give the names in it their meaning.
+        is_list: whether it is a list.
     """
 
     items: tuple[Result, ...]
     kind: str = ""
     imports: tuple[str, ...] = ()
+    is_list: bool = False
 
 
 @dataclass(frozen=True)

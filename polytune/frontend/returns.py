@@ -81,8 +81,8 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
 
 
 def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
-    """A part of an array as it is returned: a copy, or, where its size is only known in the end, what Python cuts out
-    of the array then."""
+    """A part of an array as it is returned: a copy, or, where its size is only known in the end, as it depends on data
+    or on the iteration that returns it, what Python cuts out of the array then."""
     if not view.ndim:
         return ValueBinding(view.at([]))
     region = view.region
@@ -90,7 +90,7 @@ def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
     dimensions = [] if region is None else [axis.dimension for axis in region.axes if axis.dimension is not None]
     if (
         region is None
-        or not any(isinstance(part, Element) for part in sizes)
+        or not any(isinstance(part, Element | Iterator | Counter) for part in sizes)
         or dimensions != list(range(view.ndim))
         or any(not isinstance(axis.stride, int) or axis.stride < 1 for axis in region.axes)
     ):
@@ -162,7 +162,7 @@ def _refuse_objects(frame: Frame, node: ast.Return, meaning: Meaning) -> None:
             raise frame.source.refusal(
                 node,
                 "an object from outside of the kernel is returned",
-                "a call gives numbers, arrays and tuples of these",
+                "a call gives numbers, arrays, and tuples and lists of these",
                 "return numbers or arrays",
             )
 
@@ -184,7 +184,7 @@ def _kept(frame: Frame, node: ast.Return, value: Value, *, is_first: bool = Fals
     is_negation = any(isinstance(part, Unary) and part.operator == "not" for part in parts)
     # Python raises errors, or gives complex numbers, where a kernel has infinities and NaN.
     is_partial = any(_may_fail_in_python(part) for part in walk(value.expression))
-    # Integers and constants are Python's own where Python puts the result together.
+    # Python, which puts the result together, has numbers of its own in place of NumPy's of as many bits.
     is_typed = not value.weak and value.dtype != "bool"
     if not (is_element or is_counted or is_variable or is_negation or is_partial or is_typed or is_first):
         return value
@@ -295,8 +295,8 @@ def _kind(meaning: Meaning | None) -> object:
             return array
         case ViewBinding(view):
             return view.region
-        case TupleBinding(items, fields):
-            return fields, tuple(_kind(item) for item in items)
+        case TupleBinding(items, fields, is_list=is_list):
+            return fields, is_list, tuple(_kind(item) for item in items)
         case None | ObjectBinding():
             return None
     return "number"
@@ -350,9 +350,9 @@ def _result(frame: Frame, meaning: Meaning | None) -> Result:
         case ListBinding(parts, kind):
             lists = [result for part in parts if isinstance(result := _result(frame, part), ReturnedList)]
             return ReturnedList(tuple(each.parts[0] for each in lists), tuple(each.are_weak[0] for each in lists), kind)
-        case TupleBinding(items):
+        case TupleBinding(items, is_list=is_list):
             text, imports = class_text(meaning)
-            return ReturnedTuple(tuple(_result(frame, item) for item in items), text, imports)
+            return ReturnedTuple(tuple(_result(frame, item) for item in items), text, imports, is_list)
         case None | ObjectBinding(None):
             return ReturnedNothing()
     raise AssertionError(f"no result: {meaning!r}")

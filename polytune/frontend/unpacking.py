@@ -98,13 +98,13 @@ def _items_of_variable(
 def _gathered(
     target: ast.Tuple | ast.List, items: tuple[Meaning, ...], place: int
 ) -> tuple[ast.Tuple | ast.List, tuple[Meaning, ...]]:
-    """``x, *rest = a, b, c`` with a tuple for the starred name, which is no longer starred."""
+    """``x, *rest = a, b, c`` with a list for the starred name, which is no longer starred."""
     element = target.elts[place]
     assert isinstance(element, ast.Starred)
     stop = len(items) - (len(target.elts) - place - 1)
     elements = [*target.elts[:place], element.value, *target.elts[place + 1 :]]
     plain = ast.copy_location(type(target)(elements, target.ctx), target)
-    return plain, (*items[:place], TupleBinding(items[place:stop]), *items[stop:])
+    return plain, (*items[:place], TupleBinding(items[place:stop], is_list=True), *items[stop:])
 
 
 def _flat(target: ast.expr, meaning: Meaning) -> list[tuple[ast.expr, Meaning]]:

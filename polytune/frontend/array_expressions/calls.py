@@ -261,11 +261,16 @@ def compiles(function: Any, *parameters: str) -> Callable[[Handler], Handler]:
     return register
 
 
+class ResultList(tuple["Operand | None", ...]):
+    """Several values that are a list, even if there is one."""
+
+
 _OF_SEVERAL: dict[Any, tuple[tuple[str, ...], SeveralHandler]] = {}
 
 
 def compiles_several(function: Any, *parameters: str) -> Callable[[SeveralHandler], SeveralHandler]:
-    """The same for a function that gives several values: a tuple even if it is one, or a list of them.
+    """The same for a function that gives several values: those of a tuple are a tuple even if it is one, those of a
+    list are ``ResultList``, and one in a list stands for itself.
 
     None stands for one that no kernel can use, and in place of all for a call that gives a single array or number.
     """
