@@ -6,12 +6,15 @@ Such a loop is modelled with all of its iterations, each of which first computes
     if runs != 0: ...
 
 An iteration that does not run changes nothing but ``runs``.  As the value of that is computed of scalars alone, which
-are what they were, the next iteration does not run either, nor does any later one: the loop may end there.
+are what they were, the next iteration does not run either, nor does any later one: the loop may end there.  What comes
+after the end needs no test any more, which would keep compilers from making vectors of the loops in it.
 """
 
 from __future__ import annotations
 
-from polytune.codegen.loops import Block, Compute, For, If, Node, walk_nodes
+from dataclasses import replace
+
+from polytune.codegen.loops import Block, Compute, For, If, Node, map_nodes, walk_nodes
 from polytune.frontend.expression import (
     Assign,
     Branch,
@@ -22,6 +25,7 @@ from polytune.frontend.expression import (
     Logical,
     Operation,
     Select,
+    arrays_written,
     walk,
 )
 from polytune.records import dataclass
@@ -36,7 +40,7 @@ class EarlyEnd:
     Attributes:
         test: what computes whether an iteration runs.
         condition: is true where it does.
-        rest: what it does then.
+        rest: what it does then, without tests of the condition.
     """
 
     test: Node
@@ -64,7 +68,17 @@ def early_end(body: Node) -> EarlyEnd | None:
         return None
     if not _is_of_scalars(condition) or _scalars(condition) != {name}:
         return None
-    return EarlyEnd(test, condition, Block(tuple(rest)))
+    if any(name in arrays_written(operation) for node in rest for operation in _operations(node)):
+        return None
+    return EarlyEnd(test, condition, Block(tuple(map(_untested, rest))))
+
+
+def _untested(node: Node) -> Node:
+    """A node whose operations are all under one condition, without it."""
+    if isinstance(node, Compute):
+        branches = [operation for operation in node.operations if isinstance(operation, Branch)]
+        return replace(node, operations=tuple(operation for branch in branches for operation in branch.then))
+    return map_nodes(node, _untested)
 
 
 def _operations(node: Node) -> list[Operation | None]:

@@ -21,7 +21,8 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, elementwise
 from polytune.frontend.array_expressions.joining import joined, joined_operands
-from polytune.frontend.array_expressions.rearrangements import divided, reshaped, size_of
+from polytune.frontend.array_expressions.rearrangements import reshaped, size_of
+from polytune.frontend.array_expressions.row_major import divided
 from polytune.frontend.array_expressions.sizes import extent, require, size_text
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Shape, Subscripts
