@@ -147,8 +147,10 @@ class KernelModules:
                 return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
 
     def _taken(self, signature: Signature, described: tuple[str, ...]) -> Lowered | None:
-        """Return the function as it has just been lowered for the same types and the same things from outside, which only
-        one can go on with; None where it has not."""
+        """Return the function as it has just been lowered for the same types and the same things from outside.
+
+        None where it has not.  Only one can go on with it.
+        """
         last, self._lowered = self._lowered, None
         return last[2] if last is not None and last[:2] == (signature, described) else None
 
