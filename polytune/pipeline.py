@@ -24,6 +24,7 @@ from polytune.errors import PolytuneError, SourceLocation
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import ProcessorTime
+from polytune.frontend.lower import Lowered
 from polytune.frontend.scop import Scop
 from polytune.frontend.unassigned import UnassignedRead, unassigned_reads
 from polytune.partitioned_version import make_partitioned
@@ -134,7 +135,7 @@ class Stages:
 
     ``devices`` says whether the module is to have a version for devices, ``target`` what processor it is for, ``time``
     how much processor time is left for versions that can be done without, ``places`` under what name the module knows a
-    place of the source.
+    place of the source, ``lowered`` the function as the frontend has lowered it already, if it has.
     """
 
     function: FunctionType
@@ -144,12 +145,13 @@ class Stages:
     target: Target = field(default_factory=Target)
     places: Callable[[SourceLocation], SourceLocation] = field(default=lambda place: place, compare=False)
     time: ProcessorTime = field(default_factory=lambda: ProcessorTime(SECONDS), repr=False, compare=False)
+    lowered: Lowered | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     @_timed()
     def scop(self) -> Scop:
         """The kernel in the polyhedral model."""
-        return analyse(self.function, self.signature, strict=self.strict)
+        return analyse(self.function, self.signature, strict=self.strict, lowered=self.lowered)
 
     @cached_property
     @_timed()

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.first_result import ROOT
+from benchmarks.first_result import ROOT, users_environment
 from benchmarks.npbench.folder import BenchKernel
 from benchmarks.npbench.run_form import BUILDS
 
@@ -149,7 +149,7 @@ def _run(
     """One process."""
     with tempfile.TemporaryDirectory(prefix="polytune-npbench-cache-") as cache:
         environment = {
-            **os.environ,
+            **users_environment(),
             "POLYTUNE_CACHE_DIR": cache,
             "NUMBA_CACHE_DIR": str(Path(cache, "numba")),
             "DACE_default_build_folder": str(Path(cache, "dace")),

@@ -7,16 +7,30 @@ computes whether it still runs, as in
     if runs != 0: ...
 
 An iteration that does not run changes nothing but ``runs``.  As the value of that is computed of scalars alone, which
-are what they were, the next iteration does not run either, nor does any later one: the loop may end there.
+are what they were, the next iteration does not run either, nor does any later one: the loop may end there.  What comes
+after the end needs no test any more, which would keep compilers from making vectors of the loops in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, TypeVar, assert_never
 
-from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
+from polytune.codegen.loops import (
+    Block,
+    Compute,
+    For,
+    If,
+    Let,
+    Node,
+    Prefetch,
+    RegionCall,
+    Store,
+    map_nodes,
+    walk_nodes,
+)
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import Storage, array_types, expanded_name, private_name, shared_name, summed_name
@@ -41,6 +55,7 @@ from polytune.frontend.expression import (
     Operation,
     Select,
     While,
+    arrays_written,
     map_children,
     walk,
 )
@@ -288,7 +303,7 @@ class EarlyEnd:
     Attributes:
         test: what computes whether an iteration runs.
         condition: is true where it does.
-        rest: what it does then.
+        rest: what it does then, without tests of the condition.
     """
 
     test: Node
@@ -316,7 +331,17 @@ def early_end(body: Node) -> EarlyEnd | None:
         return None
     if not _is_of_scalars(condition) or _scalars(condition) != {name}:
         return None
-    return EarlyEnd(test, condition, Block(tuple(rest)))
+    if any(name in arrays_written(operation) for node in rest for operation in _operations(node)):
+        return None
+    return EarlyEnd(test, condition, Block(tuple(map(_untested, rest))))
+
+
+def _untested(node: Node) -> Node:
+    """A node whose operations are all under one condition, without it."""
+    if isinstance(node, Compute):
+        branches = [operation for operation in node.operations if isinstance(operation, Branch)]
+        return replace(node, operations=tuple(operation for branch in branches for operation in branch.then))
+    return map_nodes(node, _untested)
 
 
 def _operations(node: Node) -> list[Operation | None]:

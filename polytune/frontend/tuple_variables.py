@@ -34,7 +34,7 @@ class TupleVariable:
 
 
 Known = dict[tuple[Hashable, str], TupleVariable]
-"""What is known of the variables of each function."""
+"""The variables of each function that hold tuples, and what is known of them."""
 
 
 def note_variable(frame: Frame, name: str, binding: TupleBinding) -> None:

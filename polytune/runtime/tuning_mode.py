@@ -18,7 +18,7 @@ MODES = ("on", "off", "frozen")
 
 _mode: ContextVar[str | None] = ContextVar("polytune_tuning", default=None)
 mode_of_block = _mode.get
-"""Return the mode of the innermost block that calls of this thread are in; None outside of all."""
+"""The mode of the innermost block that calls of this thread are in; None outside of all."""
 
 
 @shows_frames_of_callers

@@ -9,7 +9,8 @@ from polytune.frontend.array_expressions.affine_arithmetic import add, product
 from polytune.frontend.array_expressions.data_subscripts import from_either_end
 from polytune.frontend.array_expressions.gathering import Gathered
 from polytune.frontend.array_expressions.readers import Number
-from polytune.frontend.array_expressions.rearrangements import divided, size_of
+from polytune.frontend.array_expressions.rearrangements import size_of
+from polytune.frontend.array_expressions.row_major import divided
 from polytune.frontend.array_expressions.sizes import extent
 from polytune.frontend.array_expressions.slices import in_part, sliced
 from polytune.frontend.array_expressions.values import ArrayValue

@@ -23,7 +23,8 @@ from polytune.frontend.array_expressions.counted import counted as elements_coun
 from polytune.frontend.array_expressions.data_sizes import room_by_arguments
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, elementwise
 from polytune.frontend.array_expressions.joining import joined, joined_operands
-from polytune.frontend.array_expressions.rearrangements import divided, reshaped, size_of
+from polytune.frontend.array_expressions.rearrangements import reshaped, size_of
+from polytune.frontend.array_expressions.row_major import divided
 from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.sizes import extent, require, size_text
 from polytune.frontend.array_expressions.temporaries import kept
