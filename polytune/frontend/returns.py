@@ -185,10 +185,15 @@ def _kept(frame: Frame, node: ast.Return, value: Value, *, is_first: bool = Fals
     # Python raises errors, or gives complex numbers, where a kernel has infinities and NaN.
     is_partial = any(_may_fail_in_python(part) for part in walk(value.expression))
     # Python, which puts the result together, has numbers of its own in place of NumPy's of as many bits.
-    is_typed = not value.weak and value.dtype != "bool"
-    if not (is_element or is_counted or is_variable or is_negation or is_partial or is_typed or is_first):
+    has_elements = any(isinstance(part, Element) for part in walk(value.expression))
+    is_numpy = not value.weak and value.dtype in _AS_PYTHON and not has_elements
+    if not (is_element or is_counted or is_variable or is_negation or is_partial or is_numpy or is_first):
         return value
     return store_scalar(frame, node, frame.kernel.fresh("result"), value)
+
+
+_AS_PYTHON = ("int64", "float64", "complex128")
+"""NumPy's types of as many bits as numbers of Python's have."""
 
 
 def _may_fail_in_python(part: Expression) -> bool:
