@@ -135,6 +135,27 @@ def test_a_sum_that_may_be_among_its_own_elements_stays_in_memory():
     assert counts[Kind.SUMS_IN_MEMORY] == 0 and counts[Kind.VECTOR_OPERATIONS] > 0
 
 
+def smoothed(a, b):
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            b[i, j] = a[i, j - 1] + a[i, j + 1] + a[i - 1, j] + a[i + 1, j]
+
+
+def test_what_is_left_of_rows_is_left_where_they_are_cut_too():
+    """Rows of 38 are four vectors of 8 and 6 elements, in one piece and in tiles of 8."""
+    generated, parameters = generated_of(smoothed, np.ones((40, 40)), np.ones((40, 40)))
+    version = next(each for each in generated.module.VERSIONS if each.name == "tiled")
+    counts = []
+    for size in (8, 64):
+        account = Account(64, CACHES)
+        assert version.work is not None
+        version.work(account, *parameters, 32, size)
+        counts.append(account.counts)
+    narrow, whole = counts
+    assert narrow[Kind.VECTOR_OPERATIONS] == pytest.approx(whole[Kind.VECTOR_OPERATIONS], rel=0.01)
+    assert narrow[Kind.LOOPS] > 4 * whole[Kind.LOOPS]
+
+
 @pytest.mark.parametrize("level", [Kind.LINES_2, Kind.LINES_3])
 def test_rows_that_are_written_out_side_by_side_have_lines_of_their_own(level):
     """As many come from a cache, whether a loop takes one row at a time or four."""
