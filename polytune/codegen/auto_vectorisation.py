@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from polytune.codegen.affine_range import difference
 from polytune.codegen.iteration_work import DIVISIONS
 from polytune.codegen.loop_place import LoopPlace, step_along
-from polytune.codegen.loops import Block, Compute, For, Node, Store, walk_nodes
-from polytune.codegen.vectors.expressions import operands
+from polytune.codegen.loops import Block, Compute, For, Let, Node, Store, walk_nodes
+from polytune.codegen.vectors.expressions import Lanes, operands
 from polytune.frontend.expression import (
     Assign,
     Binary,
@@ -112,18 +112,18 @@ class AutoVectorisation:
 
     def sums_in_memory(self, nodes: Sequence[Node], place: LoopPlace) -> int:
         """Return how many sums are loaded and stored in each iteration of the innermost loop, which waits for the one
-        before."""
+        before; and how many lanes are in the loop around it, by a mask, which have to have reached the cache."""
         if place.innermost is None or place.region is None:
             return 0
-        return sum(
-            isinstance(each, Assign)
-            and place.position not in place.varying(each.target)
-            and each.target in walk(each.value)
-            and _stays_in_memory(each, place)
-            for node in nodes
-            if isinstance(node, Compute)
-            for each in node.operations
-        )
+        sums = 0
+        for node in nodes:
+            if isinstance(node, Store) and node.mask is not None:
+                stays = place.position - 1 not in place.varying(node.element)
+                sums += _lanes_loaded(node.element, nodes) if stays else 0
+            for each in node.operations if isinstance(node, Compute) else ():
+                if isinstance(each, Assign) and place.position not in place.varying(each.target):
+                    sums += each.target in walk(each.value) and _stays_in_memory(each, place)
+        return sums
 
     def _layout(self, element: Element) -> str:
         return self.layouts.get(element.array, "C")
@@ -137,6 +137,12 @@ def _is_sum(each: Assign) -> bool:
         and value.operator in ("+", "-", "*", "min", "max")
         and (value.left == each.target or value.right == each.target)
     )
+
+
+def _lanes_loaded(element: Element, nodes: Sequence[Node]) -> int:
+    """Return how many lanes are loaded by a mask, of which the first is an element."""
+    loads = [each.value for each in nodes if isinstance(each, Let) and isinstance(each.value, Lanes)]
+    return sum(load.lanes for load in loads if load.mask is not None and load.element == element)
 
 
 def _stays_in_memory(each: Assign, place: LoopPlace) -> bool:

@@ -104,6 +104,8 @@ class Account:
     _places: list[int] = field(default_factory=list)
     _entered: int = 0
     _own: frozenset[str] = frozenset()
+    _windows: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    _cut: list[tuple[float, float] | None] = field(default_factory=list)
     _fetched: dict[tuple[int, str], list[tuple[tuple[int, ...], float]]] = field(default_factory=dict)
 
     @property
@@ -120,7 +122,7 @@ class Account:
         trips = max(0, -((start - stop) // step))
         if not trips:
             return
-        self._push(float(trips), abs(step))
+        self._push(float(trips), abs(step), self._windows.get((start, stop)) if step == 1 else None)
         yield start + (trips // 2) * step
         self._pop()
 
@@ -130,15 +132,17 @@ class Account:
         yield None
         self._pop()
 
-    def _push(self, trips: float, step: int = 1) -> None:
+    def _push(self, trips: float, step: int = 1, cut: tuple[float, float] | None = None) -> None:
         self._trips.append(trips)
         self._steps.append(step)
+        self._cut.append(cut)
         self._entered += 1
         self._places.append(self._entered)
 
     def _pop(self) -> None:
         self._trips.pop()
         self._steps.pop()
+        self._cut.pop()
         self._places.pop()
 
     def enter(
@@ -155,6 +159,7 @@ class Account:
             own: the memory of a worker that is used again for each tile, and so never comes from far away.
         """
         self._own = frozenset(own)
+        self._windows.clear()
         window: list[int] = []
         counts: list[int] = []
         for lower, upper, size, *_ in members:
@@ -164,6 +169,8 @@ class Account:
                 start = lower + (count // 2 - 1) * size
             window += [start, min(start + size, upper)]
             counts.append(count)
+            if count > 1:
+                self._windows[window[-2], window[-1]] = float(size), float(upper - lower)
         executions = self._count()
         tiles = 1.0
         for (lower, upper, size, *_), count in zip(members, counts, strict=True):
@@ -231,8 +238,7 @@ class Account:
             kept[Kind.LOOPS] += starts
         if is_vectorised and trips >= 2:
             lanes = max(1.0, self.vector_bytes / width)
-            whole = trips // lanes
-            steps = starts * unrolled * (whole + 0.5 * (trips - whole * lanes))
+            steps = starts * unrolled * _steps_of(trips, lanes, self._cut[position])
             kept[Kind.ROWS if is_vectorised > 1 else Kind.VECTOR_OPERATIONS] += steps * operations
             kept[Kind.VECTOR_ACCESSES] += steps * near
             kept[Kind.GATHERED] += times * far
@@ -385,6 +391,26 @@ class Account:
         before.append((around, lines))
         kept[Kind.APART_4] += fresh * part
         kept[Kind.LINES_4] += fresh * (1.0 - part)
+
+
+def _steps_of(trips: float, lanes: float, cut: tuple[float, float] | None) -> float:
+    """Return how many operations on vectors a loop takes, of which those for what is left of the last one count half
+    for each element.
+
+    Args:
+        trips: its iterations.
+        lanes: how many of them a vector has.
+        cut: where it goes along a tile, the size of that and the extent that is cut so: the last tile has its share.
+    """
+
+    def steps(length: float) -> float:
+        whole = length // lanes
+        return whole + 0.5 * (length - whole * lanes)
+
+    if cut is None:
+        return steps(trips)
+    size, extent = cut
+    return (extent // size * steps(size) + steps(extent % size)) / (extent / size)
 
 
 def _pitch(access: AccountedAccess) -> int:

@@ -8,6 +8,7 @@ import pytest
 import polytune
 from benchmarks.applications.case import cases
 from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.machine import machine
 from polytune.runtime.prediction import RATES, Prediction
 from polytune.runtime.work import Account, Kind
 from polytune.tuner import Configuration
@@ -133,6 +134,48 @@ def test_a_sum_that_may_be_among_its_own_elements_stays_in_memory():
     generated, parameters = generated_of(product, *(np.ones((n, n)) for _ in range(3)))
     counts = account_of(generated, "source", *parameters).counts
     assert counts[Kind.SUMS_IN_MEMORY] == 0 and counts[Kind.VECTOR_OPERATIONS] > 0
+
+
+def pairs(table):
+    for i in range(table.shape[0] - 1, -1, -1):
+        for j in range(i + 1, table.shape[0]):
+            for k in range(i, j):
+                table[i, j] = max(table[i, j], table[i, k] + table[k + 1, j])
+
+
+def test_lanes_that_are_stored_by_a_mask_are_waited_for():
+    """Tiles that are narrower than a vector are loaded by a mask again and again, as they were stored just before."""
+    generated, parameters = generated_of(pairs, np.ones((500, 500), np.int32))
+    version = next(each for each in generated.module.VERSIONS if each.name == "tiled_early")
+    seconds = []
+    prediction = Prediction(generated.module, generated.space, parameters, 1)
+    lanes = machine().vector_bytes // 4
+    for size in (lanes // 2, 2 * lanes):
+        sizes = dict.fromkeys(version.sizes, 32) | {"tile_1": size}
+        seconds.append(prediction.seconds(generated.space.configuration(version=version.name, threads=1, **sizes)))
+    narrow, wide = seconds
+    assert narrow > wide
+
+
+def smoothed(a, b):
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            b[i, j] = a[i, j - 1] + a[i, j + 1] + a[i - 1, j] + a[i + 1, j]
+
+
+def test_what_is_left_of_rows_is_left_where_they_are_cut_too():
+    """Rows of 38 are four vectors of 8 and 6 elements, in one piece and in tiles of 8."""
+    generated, parameters = generated_of(smoothed, np.ones((40, 40)), np.ones((40, 40)))
+    version = next(each for each in generated.module.VERSIONS if each.name == "tiled")
+    counts = []
+    for size in (8, 64):
+        account = Account(64, CACHES)
+        assert version.work is not None
+        version.work(account, *parameters, 32, size)
+        counts.append(account.counts)
+    narrow, whole = counts
+    assert narrow[Kind.VECTOR_OPERATIONS] == pytest.approx(whole[Kind.VECTOR_OPERATIONS], rel=0.01)
+    assert narrow[Kind.LOOPS] > 4 * whole[Kind.LOOPS]
 
 
 @pytest.mark.parametrize("level", [Kind.LINES_2, Kind.LINES_3])
