@@ -1,7 +1,7 @@
 """Functions that return another array at each of several places, and sides of branches on data with arrays of one
 shape that only each call can tell."""
 
-# ruff: noqa: RET505, SIM108
+# ruff: noqa: SIM108
 
 from __future__ import annotations
 
