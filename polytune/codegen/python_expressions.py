@@ -144,14 +144,18 @@ class _Printer:
                 # Both branches have the node's dtype; the conditional expression binds least of all.
                 condition_text = self.operand(condition, 1)
                 return f"{self.operand(then, 1)} if {condition_text} else {self.operand(otherwise, 0)}", 0
-            case Cast(operand, dtype):
-                if dtype == "bool":
-                    return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
-                if self.compiled and dtype in _SMALL_INTEGERS and operand.dtype in FLOAT_TYPES:
-                    return f"{MARK}np.{dtype}({MARK}np.int32({self.text(operand)}))", _ATOM
-                return f"{MARK}np.{dtype}({self.text(operand)})", _ATOM
+            case Cast():
+                return self.cast(expression)
             case _:
                 assert_never(expression)
+
+    def cast(self, node: Cast) -> tuple[str, int]:
+        operand, dtype = node.operand, node.dtype
+        if dtype == "bool":
+            return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
+        if self.compiled and dtype in _SMALL_INTEGERS and operand.dtype in FLOAT_TYPES:
+            return f"{MARK}np.{dtype}({MARK}np.int32({self.text(operand)}))", _ATOM
+        return f"{MARK}np.{dtype}({self.text(operand)})", _ATOM
 
     def call(self, node: Call) -> tuple[str, int]:
         match node:
