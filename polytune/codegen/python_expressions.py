@@ -51,7 +51,7 @@ from polytune.frontend.results import (
     ReturnedPart,
     ReturnedTuple,
 )
-from polytune.signature import COMPLEX_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
+from polytune.signature import COMPLEX_TYPES, FLOAT_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
 
 ElementText = Callable[[Any], str]
 
@@ -77,6 +77,10 @@ _SHIFTS = {"<<": "shifted_left", ">>": "shifted_right"}
 
 _WRAPPED = tuple(dtype for dtype in (*SIGNED_TYPES, *UNSIGNED_TYPES) if dtype != "int64")
 """Integers of which Numba computes with wider ones."""
+
+_SMALL_INTEGERS = ("int8", "int16", "uint8", "uint16")
+"""Integers that floats are converted to by way of int32, as NumPy does: of numbers that they cannot hold, LLVM's
+vectors would give others than its scalars do."""
 
 _NUMPY_ONLY = ("cbrt", "fmod", "minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc")
 """Calls that are NumPy's: those that ``math`` or Numba's ``math`` lacks, and those that keep a float a float."""
@@ -141,12 +145,18 @@ class _Printer:
                 # Both branches have the node's dtype; the conditional expression binds least of all.
                 condition_text = self.operand(condition, 1)
                 return f"{self.operand(then, 1)} if {condition_text} else {self.operand(otherwise, 0)}", 0
-            case Cast(operand, dtype):
-                if dtype == "bool":
-                    return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
-                return f"{MARK}np.{dtype}({self.text(operand)})", _ATOM
+            case Cast():
+                return self.cast(expression)
             case _:
                 assert_never(expression)
+
+    def cast(self, node: Cast) -> tuple[str, int]:
+        operand, dtype = node.operand, node.dtype
+        if dtype == "bool":
+            return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
+        if self.compiled and dtype in _SMALL_INTEGERS and operand.dtype in FLOAT_TYPES:
+            return f"{MARK}np.{dtype}({MARK}np.int32({self.text(operand)}))", _ATOM
+        return f"{MARK}np.{dtype}({self.text(operand)})", _ATOM
 
     def call(self, node: Call) -> tuple[str, int]:
         match node:

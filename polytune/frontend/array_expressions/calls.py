@@ -91,6 +91,18 @@ class ArrayCall:
         """An argument as an array; a number has no dimensions."""
         return as_array(self.value(name))
 
+    def vector(self, name: str) -> ArrayValue:
+        """An argument as an array of one dimension.
+
+        Raises:
+            UnsupportedSourceError: it is a number, or has several.
+        """
+        array = self.array(name)
+        if array.ndim != 1:
+            what = f"{self.name} with {name!r} of {array.ndim or 'no'} dimensions"
+            raise self.refusal(what, f"pass an array of one dimension as {name!r}")
+        return array
+
     def argument(self, name: str) -> ast.expr:
         """The syntax tree of an argument."""
         if name not in self.arguments:

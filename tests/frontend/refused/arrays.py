@@ -411,3 +411,13 @@ def numbers_copied_to_integers(A: "int64[:]"):
 @mended(numbers_copied_to_integers, lambda: (np.arange(5),), "A[mask] = ...", is_error=True)
 def numbers_cut_off(A: "int64[:]"):
     A[A > 1] = 1.5
+
+
+@refused("np.searchsorted with 'a' of no dimensions", "np.searchsorted(x, A)")
+def searched_in_a_number(A, x: "float"):
+    A[:] = np.searchsorted(x, A)
+
+
+@mended(searched_in_a_number, lambda: (vector(), 2.0), "pass an array of one dimension as 'a'", is_error=True)
+def searched_in_an_array(A, x):
+    A[:] = np.searchsorted(A, x)
