@@ -45,6 +45,7 @@ def machine(monkeypatch):
         ),
     }
     absent = Listing("?", (), "no such kind", "name another")
+    monkeypatch.setattr(backends, "KINDS", tuple(listings))
     monkeypatch.setattr(backends, "listed", lambda kind: listings.get(kind, absent))
     monkeypatch.setattr(discovery, "_opened", discovery._Open())
     monkeypatch.delenv("POLYTUNE_DEVICES", raising=False)
