@@ -119,7 +119,10 @@ def test_a_space_and_a_configuration(read, text):
     [
         ("f.csv", "time\n1\n2\n"),
         ("f.json", '{"tune_params_keys": [], "tune_params": {}, "cache": {"": {"time": 1.0}}}'),
-        ("f.jsonl", '{"polytune_recording": 1, "name": "g", "parameters": []}\n{"configuration": {}, "times": [1.0]}\n'),
+        (
+            "f.jsonl",
+            '{"polytune_recording": 1, "name": "g", "parameters": []}\n{"configuration": {}, "times": [1.0]}\n',
+        ),
     ],
 )
 def test_a_recording_without_parameters(write, name, content):
