@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from polytune.frontend.inference import infer_signature, is_of_any_array
@@ -43,6 +44,10 @@ def possible_signatures(function: Any, *, annotated: bool = True) -> list[Signat
     others = (floats & named) - arrays
     found = dict.fromkeys([inferred, *_same_ranks(inferred, arrays), *_same_ranks(inferred, arrays | others)])
     found.update(dict.fromkeys(itertools.islice(_all_ranks(inferred, sorted(arrays)), MOST)))
+    if any(isinstance(node, ast.Constant) and isinstance(node.value, complex) for node in ast.walk(tree)):
+        open_arrays = {name for name, kind in kinds.items() if isinstance(kind, ArrayType)}
+        complex_ones = (open_arrays & _written(tree), open_arrays)
+        found = dict.fromkeys([inferred, *(_of_complex(inferred, names) for names in complex_ones), *found])
     missing = _may_be_none(tree)
     if missing:
         found = dict.fromkeys(each for guess in found for each in (_with_none(guess, missing), guess))
@@ -61,6 +66,22 @@ def _with_none(signature: Signature, names: set[str]) -> Signature:
     """The types of a call that leaves out some arguments, which then are None."""
     structure = ((name, Fixed(None) if name in names else Leaf(name)) for name, _ in signature.arguments)
     return Signature(tuple(each for each in signature.arguments if each[0] not in names), tuple(structure))
+
+
+def _written(tree: ast.FunctionDef) -> set[str]:
+    """The arrays to whose elements something is assigned."""
+    stores = (node for node in ast.walk(tree) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store))
+    return {node.value.id for node in stores if isinstance(node.value, ast.Name)}
+
+
+def _of_complex(inferred: Signature, names: set[str]) -> Signature:
+    """Some of the arrays of floats as arrays of complex numbers."""
+
+    def kind_of(name: str, kind: ArgumentType) -> ArgumentType:
+        is_concerned = name in names and isinstance(kind, ArrayType) and kind.dtype == "float64"
+        return replace(kind, dtype="complex128") if is_concerned else kind
+
+    return Signature(tuple((name, kind_of(name, kind)) for name, kind in inferred.arguments))
 
 
 def _same_ranks(inferred: Signature, names: set[str]) -> Iterator[Signature]:

@@ -146,3 +146,15 @@ def bounds_of_one_array_in_a_choice(first, ends, n):
 
 def test_both_sides_of_a_choice_that_bounds_a_loop_are_integers() -> None:
     assert str(infer_signature(bounds_of_one_array_in_a_choice)) == "first: int64[::1], ends: int64[::1], n: int"
+
+
+def rotated(A, B, k, n):
+    for i in range(n):
+        A[i] += 1.0j * k[i] * B[i]
+
+
+def test_arrays_are_complex_where_complex_numbers_are_stored() -> None:
+    first, *others = map(str, possible_signatures(rotated))
+    assert first == "A: float64[::1], B: float64[::1], k: float64[::1], n: int"
+    assert others[0] == "A: complex128[::1], B: float64[::1], k: float64[::1], n: int"
+    assert others[1] == "A: complex128[::1], B: complex128[::1], k: complex128[::1], n: int"
