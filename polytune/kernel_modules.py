@@ -21,7 +21,7 @@ from polytune.identity import KernelIdentity
 from polytune.module_cache import StretchedExtents, compiler_digest, module_cache, stretched_extents
 from polytune.normal_form import NormalForm, normal_location, original_location
 from polytune.runtime.background.compiler import background
-from polytune.runtime.cache_key import key_of
+from polytune.runtime.cache import key_of
 from polytune.runtime.collector import collector_paused
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.generated import GeneratedKernel
@@ -32,6 +32,7 @@ from polytune.structures import misplaced
 
 if TYPE_CHECKING:
     from polytune.codegen.transform import Target
+    from polytune.frontend.lower import Lowered
     from polytune.pipeline import Stages
     from polytune.shards.call import ShardedKernel
 
@@ -59,6 +60,8 @@ class KernelModules:
         self._types_of_source: Signature | None = None
         self._sharded: dict[str, ShardedKernel] = {}
         self._stretched: dict[Signature, StretchedExtents] = {}
+        # The function as it was last lowered, for what types and with what from outside; used up by who goes on.
+        self._lowered: tuple[Signature, tuple[str, ...], Lowered] | None = None
         self._lock = threading.RLock()
         renew_lock_at_fork(self)
 
@@ -83,6 +86,7 @@ class KernelModules:
         devices: bool,
         places: Callable[[SourceLocation], SourceLocation] | None = None,
         target: Target | None = None,
+        lowered: Lowered | None = None,
     ) -> str:
         """Return the text of the generated module for argument types, or for those that the source gives.
 
@@ -91,13 +95,15 @@ class KernelModules:
             devices: whether it is to have a version for devices too.
             places: under what name it is to know a place of the source; as it is where not given.
             target: the processor that it is for; this machine's where not given.
+            lowered: the function as it is lowered for these types, where it has been.
 
         Raises:
             UnsupportedSourceError: the source cannot be compiled.
             DefectError: the compiler failed.
         """
         with defects_named(self._function), collector_paused():
-            stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
+            places = places or (lambda place: place)
+            stages = replace(self.stages(signature), devices=devices, places=places, lowered=lowered)
             try:
                 return written_module(stages if target is None else replace(stages, target=target))
             except UnsupportedSourceError as error:
@@ -127,7 +133,8 @@ class KernelModules:
                         background.expect()  # while the source is analysed
                     places = partial(normal_location, forms)
                     try:
-                        source = self.text(signature, devices=with_devices, places=places)
+                        lowered = self._taken(signature, described)
+                        source = self.text(signature, devices=with_devices, places=places, lowered=lowered)
                     except UnsupportedSourceError as refusal:
                         raise misplaced(signature, refusal) or refusal from None
                     if self.identity.values is not None and self.identity.values.changed():  # while it was compiled
@@ -138,6 +145,14 @@ class KernelModules:
                     _LOGGER.info("%s(%s): its versions are in the disk cache", self._function.__name__, signature)
                 name = self.identity.name_in_history(self._function.__name__, signature)
                 return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
+
+    def _taken(self, signature: Signature, described: tuple[str, ...]) -> Lowered | None:
+        """Return the function as it has just been lowered for the same types and the same things from outside.
+
+        None where it has not.  Only one can go on with it.
+        """
+        last, self._lowered = self._lowered, None
+        return last[2] if last is not None and last[:2] == (signature, described) else None
 
     def sharded(self, signature: Signature) -> ShardedKernel:
         """Return the kernel with regions that can be cut, for argument types."""
@@ -166,7 +181,9 @@ class KernelModules:
             found = self._stretched.get(signature)
             if found is None:
                 try:
-                    found = stretched_extents(self._function, signature, self._described(signature))
+                    described = self._described(signature)
+                    found, lowered = stretched_extents(self._function, signature, described, strict=self._strict)
+                    self._lowered = None if lowered is None else (signature, described, lowered)
                 except (UnsupportedSourceError, ImportError):
                     return ()  # what is wrong is told where the kernel is compiled
                 self._stretched[signature] = found

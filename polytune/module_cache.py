@@ -7,10 +7,13 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FunctionType
+from typing import TYPE_CHECKING
 
-from polytune.runtime.cache import ModuleCache
-from polytune.runtime.cache_key import key_of
+from polytune.runtime.cache import ModuleCache, key_of
 from polytune.signature import Signature
+
+if TYPE_CHECKING:
+    from polytune.frontend.lower import Lowered
 
 __all__ = ["StretchedExtents", "compiler_digest", "module_cache", "stretched_extents", "with_ones"]
 
@@ -48,13 +51,19 @@ def compiler_digest() -> str:
     return digest.hexdigest()
 
 
-def stretched_extents(function: FunctionType, signature: Signature, described: tuple[str, ...]) -> StretchedExtents:
+def stretched_extents(
+    function: FunctionType, signature: Signature, described: tuple[str, ...], *, strict: bool
+) -> tuple[StretchedExtents, Lowered | None]:
     """The extents that NumPy stretches to others where they are 1; kept in the disk cache as modules are.
 
     Args:
         function: the kernel's function.
         signature: the types of its arguments.
         described: the kernel and what it uses from outside, as text.
+        strict: whether sums keep their source order.
+
+    Returns:
+        These, and the lowered function where it had to be lowered.
 
     Raises:
         UnsupportedSourceError: the source cannot be compiled.
@@ -62,12 +71,14 @@ def stretched_extents(function: FunctionType, signature: Signature, described: t
     """
     identity = key_of("stretched", *described, str(signature), compiler_digest())
     module = module_cache().load(identity)
+    lowered: Lowered | None = None
     if module is None:
         from polytune.frontend.stretching import stretched_extents as found_in
 
         title = f'"""The extents of {function.__name__}({signature}) that are stretched where they are 1."""'
-        module = module_cache().store(identity, f"{title}\n\nSTRETCHED = {found_in(function, signature)!r}\n")
-    return module.STRETCHED  # type: ignore[no-any-return]
+        found, lowered = found_in(function, signature, strict=strict)
+        module = module_cache().store(identity, f"{title}\n\nSTRETCHED = {found!r}\n")
+    return module.STRETCHED, lowered
 
 
 def with_ones(

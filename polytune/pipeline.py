@@ -24,6 +24,7 @@ from polytune.errors import PolytuneError, SourceLocation
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import ProcessorTime
+from polytune.frontend.lower import Lowered
 from polytune.frontend.scop import Scop
 from polytune.frontend.unassigned import UnassignedRead, unassigned_reads
 from polytune.partitioned_version import make_partitioned
@@ -32,8 +33,7 @@ from polytune.runtime.devices.backends import KINDS
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality
-from polytune.schedule.candidate import Attempted, Candidate, Known
-from polytune.schedule.candidates import candidate_schedules
+from polytune.schedule.candidate import Attempted, Candidate, Known, candidate_schedules
 from polytune.schedule.counting.counts import Counts, count
 from polytune.schedule.orders.grouped import GROUPED
 from polytune.schedule.orders.scheduled import COINCIDENT, DISTRIBUTED, FUSED, REASSOCIATED, TILED
@@ -47,8 +47,7 @@ from polytune.schedule.plan_transform import (
     INTERLEAVED,
     PARALLEL,
 )
-from polytune.schedule.platforms.on_devices import obstacle_to_devices
-from polytune.schedule.platforms.partition import choose_plan
+from polytune.schedule.platforms.partition import choose_plan, obstacle_to_devices
 from polytune.schedule.platforms.sharding import (
     check_shardable,
     choose_shard_plan,
@@ -62,8 +61,7 @@ from polytune.schedule.rewrites.library_products import LIBRARY
 from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.rewrites.step_blocks import BLOCKED
 from polytune.schedule.rewrites.transposition import TRANSPOSED
-from polytune.show import show_dependences, show_schedules, show_scop, show_space
-from polytune.show_c import show_c
+from polytune.show import show_c, show_dependences, show_schedules, show_scop, show_space
 from polytune.show_devices import (
     DeviceView,
     reason_for_processor_only,
@@ -111,7 +109,8 @@ TRANSFORMS = Transforms(
     of_plans=(PARALLEL, INTERLEAVED, INNER, ACCUMULATED, EXPANDED, EARLY),
     of_loops=(REGISTERS, PACKED, UNROLLED, JAMMED, SCANNED, POINTS, OUTER, PREFETCHED),
 )
-"""What may follow an order, as it is tried: first what changes its plan, then what rewrites the loop IR of that."""
+"""The transforms that may follow an order, as they are tried: first those that change its plan, then those that rewrite
+the loop IR of that."""
 
 Result = TypeVar("Result")
 
@@ -136,7 +135,7 @@ class Stages:
 
     ``devices`` says whether the module is to have a version for devices, ``target`` what processor it is for, ``time``
     how much processor time is left for versions that can be done without, ``places`` under what name the module knows a
-    place of the source.
+    place of the source, ``lowered`` the function as the frontend has lowered it already, if it has.
     """
 
     function: FunctionType
@@ -146,12 +145,13 @@ class Stages:
     target: Target = field(default_factory=Target)
     places: Callable[[SourceLocation], SourceLocation] = field(default=lambda place: place, compare=False)
     time: ProcessorTime = field(default_factory=lambda: ProcessorTime(SECONDS), repr=False, compare=False)
+    lowered: Lowered | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     @_timed()
     def scop(self) -> Scop:
         """The kernel in the polyhedral model."""
-        return analyse(self.function, self.signature, strict=self.strict)
+        return analyse(self.function, self.signature, strict=self.strict, lowered=self.lowered)
 
     @cached_property
     @_timed()
@@ -393,14 +393,14 @@ SHOWN: dict[str, Callable[[Stages], str]] = {
     "space": _show_space,
     "counts": lambda stages: str(stages.counts),
 }
-"""How each stage is printed."""
+"""The printer of each stage."""
 
 SHOWN_OF_DEVICES: dict[str, Callable[[Plan, PartitionedProgram, DeviceView], str]] = {
     "partition": lambda plan, program, view: show_partition(plan, view),
     **{kind: partial(show_device_code, kind) for kind in KINDS},
     "transfers": lambda plan, program, view: show_transfers(program, view),
 }
-"""How the stages of the version for devices are printed."""
+"""The printers of the stages of the version for devices."""
 
 
 def stages(function: FunctionType, signature: Signature, strict: bool = False) -> Stages:

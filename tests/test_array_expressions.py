@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ import pytest
 
 import polytune
 from polytune.errors import ArgumentError
+from polytune.frontend.lower import Lowered, lower
+from polytune.frontend.source import Source
+from polytune.signature import Signature
 from tests.frontend import array_programs
 from tests.frontend.array_programs import Program
 from tests.frontend.test_array_expressions import values
@@ -97,9 +101,41 @@ def test_stretched_extents_are_found_again_in_the_disk_cache(monkeypatch: pytest
     A, B, C = np.zeros((4, 3)), np.ones((4, 3)), np.ones((4, 1))
     stretched(A, B, C)
     again = polytune.kernel(stretched.__wrapped__)
-    monkeypatch.setattr("polytune.frontend.stretching.stretched_extents", lambda *_: pytest.fail("analysed again"))
+    monkeypatch.setattr(
+        "polytune.frontend.stretching.stretched_extents", lambda *_, **__: pytest.fail("analysed again")
+    )
     again(A, B, C)
     assert (A == 2.0).all()
+
+
+FACTOR = 2.0
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_function_is_lowered_once_for_both_questions(monkeypatch: pytest.MonkeyPatch, strict: bool) -> None:
+    signatures = []
+
+    def counted(source: Source, signature: Signature, **options: Any) -> Lowered:
+        signatures.append(signature)
+        return lower(source, signature, **options)
+
+    for module in ("analyse", "stretching"):
+        monkeypatch.setattr(importlib.import_module(f"polytune.frontend.{module}"), "lower", counted)
+
+    @polytune.kernel(strict=strict)
+    def scaled_and_stretched(A, B, C):
+        A[:] = FACTOR * (B + C)
+
+    shapes = (3, 1), (1, 1)
+    for number, shape in enumerate(shapes):
+        A, B, C = np.zeros((4, 3)), np.ones((4, 3)), np.ones(shape if number else (4, 1))
+        scaled_and_stretched(A, B, C)
+        assert (A == 4.0).all()
+    assert len(signatures) == len(set(signatures))
+    # What is from outside may have changed since: nothing of it is taken from before.
+    monkeypatch.setitem(globals(), "FACTOR", 3.0)
+    scaled_and_stretched(A, B, C)
+    assert (A == 6.0).all()
 
 
 def test_an_extent_of_one_is_not_stretched_where_it_is_assigned_to_or_computed() -> None:

@@ -40,7 +40,7 @@ __all__ = ["write_works"]
 
 _SHORT_ROW = 32  # elements, from which on a row has lines of its own
 _GUESSED_TRIPS = 8
-"""How often a loop inside of a statement runs, whose bounds depend on data."""
+"""The iterations that a loop inside of a statement is taken to have where its bounds depend on data."""
 
 
 def write_works(writer: SourceWriter, programs: Sequence[Program], scop: Scop) -> None:

@@ -11,7 +11,7 @@ from polytune.frontend.checked import check_subscripts, has_tests
 from polytune.frontend.forwarding import with_values_passed_on
 from polytune.frontend.frame import KernelWalk
 from polytune.frontend.half_precision import lower_half_precision
-from polytune.frontend.lower import assigned_unused, lower
+from polytune.frontend.lower import Lowered, assigned_unused, lower
 from polytune.frontend.parameters import refused_arguments, replace_parameters
 from polytune.frontend.powers import choose_powers
 from polytune.frontend.prechecked import check_before
@@ -32,7 +32,7 @@ from polytune.frontend.source import read_source
 from polytune.signature import ArrayType, Signature
 
 
-def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Scop:
+def analyse(function: Any, signature: Signature, *, strict: bool = False, lowered: Lowered | None = None) -> Scop:
     """The polyhedral model of a Python function, for arguments of the given types.
 
     All isl objects of one SCoP share an isl context of their own (``scop.context.get_ctx()``).
@@ -41,6 +41,8 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         function: a plain function, or an object whose ``__wrapped__`` is one.
         signature: the types of its arguments, by name and in order.
         strict: whether sums keep their source order, and powers Python's bits.
+        lowered: the function as ``lower`` has made it for the same types, and nobody has changed; None where it has to
+            be lowered.
 
     Raises:
         UnsupportedSourceError: the source is outside the language; tells the places, the reasons and remedies of all
@@ -48,7 +50,8 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         ValueError: the signature names other arguments than the function.
     """
     source = read_source(function)
-    lowered = lower(source, signature, strict=strict, refused=refused_arguments(source, signature))
+    if lowered is None:
+        lowered = lower(source, signature, strict=strict, refused=refused_arguments(source, signature))
     kernel = lowered.kernel
     extents = {place: as_index(extent.expression) for place, extent in kernel.extents.items()}
     model = ModelBuilder(kernel.affine, kernel.locations, extents, _statement_prefix(kernel))

@@ -7,6 +7,7 @@ import ast
 from polytune.frontend import bits, promotion
 from polytune.frontend.frame import Frame
 from polytune.frontend.promotion import Value
+from polytune.frontend.remainders import remainder
 
 SYMBOLS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -44,7 +45,8 @@ def operator_symbol(frame: Frame, node: ast.AST, operator: ast.operator) -> str:
 
 
 def combined(frame: Frame, symbol: str, left: Value, right: Value) -> Value:
-    """``left symbol right`` of numbers; operations on bits of affine functions stay affine where they can.
+    """``left symbol right`` of numbers; operations on bits of affine functions, and remainders, stay affine where they
+    can.
 
     Args:
         frame: where it stands.
@@ -52,7 +54,9 @@ def combined(frame: Frame, symbol: str, left: Value, right: Value) -> Value:
         left, right: the numbers.
     """
     if symbol not in bits.OPERATORS:
-        return promotion.binary(symbol, promotion.number(left), promotion.number(right))
+        left, right = promotion.number(left), promotion.number(right)
+        near = remainder(frame, left, right) if symbol == "%" else None
+        return near if near is not None else promotion.binary(symbol, left, right)
     result = bits.bits(symbol, left, right)
     form = bits.affine_form(symbol, left, right)
     return form if form is not None and frame.kernel.affine.is_function(form.expression) else result

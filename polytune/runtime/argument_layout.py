@@ -30,8 +30,8 @@ from polytune.runtime.team import STATE_LENGTH, reset
 __all__ = ["DIFFERS", "FITS", "MAY_OVERLAP", "ArgumentLayout", "can_compare", "fingerprint", "write_address"]
 
 DIFFERS, FITS, MAY_OVERLAP = 0, 1, 2
-"""What arguments are by a layout: unlike it; like it; and besides close enough for a written array to overlap with
-another one."""
+"""The relations of arguments to a layout: unlike it; like it; and besides close enough for a written array to overlap
+with another one."""
 
 # The words of the headers of objects, of which the first is the count of references.
 _TYPE, _LENGTH = 1, 2

@@ -32,7 +32,7 @@ from polytune.tuner import Configuration, OnlineTuner
 __all__ = ["NOT_MADE", "SettledCalls"]
 
 NOT_MADE = object()
-"""In place of what a call returns: it was not made."""
+"""The object in place of a call's result that says that the call was not made."""
 
 _MOST = 256  # kinds of calls that are kept
 _MOST_ALIKE = 8  # of arguments with the same headers

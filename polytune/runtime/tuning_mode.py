@@ -14,11 +14,11 @@ from polytune.tracebacks import shows_frames_of_callers
 __all__ = ["MODES", "current_mode", "mode_of_block", "mode_of_process", "tuning"]
 
 MODES = ("on", "off", "frozen")
-"""What calls do: tune; run the first choice; run the best that is known."""
+"""The modes of calls: tune; run the first choice; run the best that is known."""
 
 _mode: ContextVar[str | None] = ContextVar("polytune_tuning", default=None)
 mode_of_block = _mode.get
-"""Return the mode of the innermost block that calls of this thread are in; None outside of all."""
+"""The mode of the innermost block that calls of this thread are in; None outside of all."""
 
 
 @shows_frames_of_callers

@@ -17,7 +17,7 @@ from polytune.tuner.spaces.space import Space
 __all__ = ["Kind", "Prospects", "expected_improvement"]
 
 Kind = tuple[Value | None, ...]
-"""What a configuration shares with all those that need no other code."""
+"""The values that a configuration shares with all those that need no other code."""
 
 _LONGER_COMPILATION = 2.0  # times the longest so far
 _SHORTEST_COMPILATION = 0.5  # seconds; what has been shorter so far was loaded rather than compiled

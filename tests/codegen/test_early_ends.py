@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from polytune.codegen.early_ends import early_end
 from polytune.codegen.loops import Block, Compute, For, Node
+from polytune.codegen.statement_source import early_end
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Assign, Branch, Compare, Constant, Element, Expression, Iterator, Select
 from tests.every_version import check_versions, stages_of
@@ -33,10 +33,17 @@ def guarded(condition: Expression, target: Element = ENDED) -> Compute:
 
 RUNNING = Compare("!=", RUNS, ZERO)
 COLUMN = Iterator("c1")
-ENDING: dict[str, Node] = {
-    "statements": Block((compute(assigned(ENDED)), guarded(RUNNING), guarded(RUNNING, TOTAL))),
-    "a loop inside": Block((compute(assigned(ENDED)), For("c1", ZERO, ONE, 1, guarded(RUNNING, TOTAL)))),
+ENDING: dict[str, tuple[tuple[Node, ...], tuple[Node, ...]]] = {
+    "statements": (
+        (guarded(RUNNING), guarded(RUNNING, TOTAL)),
+        (compute(Assign(ENDED, ONE)), compute(Assign(TOTAL, ONE))),
+    ),
+    "a loop inside": (
+        (For("c1", ZERO, ONE, 1, guarded(RUNNING, TOTAL)),),
+        (For("c1", ZERO, ONE, 1, compute(Assign(TOTAL, ONE))),),
+    ),
 }
+"""The nodes that follow the test, and what is left of them after the loop's end, by name."""
 GOING_ON: dict[str, Node] = {
     "no condition": Block((compute(assigned(ENDED)), guarded(RUNNING), compute(Assign(TOTAL, ONE)))),
     "another condition": Block((compute(assigned(ENDED)), guarded(RUNNING), guarded(Compare("==", RUNS, ZERO), ENDED))),
@@ -44,17 +51,18 @@ GOING_ON: dict[str, Node] = {
     "of the loop variable": Block((compute(assigned(COLUMN)), guarded(RUNNING))),
     "of itself": Block((compute(assigned(RUNS)), guarded(RUNNING))),
     "of another scalar": Block((compute(assigned(ENDED)), guarded(Compare("!=", TOTAL, ZERO)))),
+    "the test is changed": Block((compute(assigned(ENDED)), guarded(RUNNING, RUNS))),
     "nothing else": Block((compute(assigned(ENDED)),)),
 }
 
 
 @pytest.mark.parametrize("name", ENDING)
 def test_loops_end(name: str) -> None:
-    body = ENDING[name]
-    assert isinstance(body, Block)
-    ending = early_end(body)
+    rest, left = ENDING[name]
+    test = compute(assigned(ENDED))
+    ending = early_end(Block((test, *rest)))
     assert ending is not None
-    assert (ending.test, ending.condition, ending.rest) == (body.children[0], RUNNING, Block(body.children[1:]))
+    assert (ending.test, ending.condition, ending.rest) == (test, RUNNING, Block(left))
 
 
 @pytest.mark.parametrize("name", GOING_ON)
@@ -77,4 +85,5 @@ def test_generated_loops_end() -> None:
     arguments = [generator.random((5, 6, 3)), 2.5, generator.random(5)]
     stages = stages_of(first_above, arguments)
     assert re.search(r"if not \(.*\):\n +break", stages.source)
+    assert not re.search(r"^ +if runs != 0:", stages.source, re.MULTILINE)
     check_versions(first_above, stages, arguments)

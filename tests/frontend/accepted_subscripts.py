@@ -159,3 +159,55 @@ def slices_as_objects(A, first, n):
             part = slice(int(total) % 3, None)
             total -= A[part].sum() * 1e3 + part.start
     return total, interior.start + n
+
+
+# ---- rings and dimensions that are split, which are affine
+
+
+@accepted(lambda: (matrix(5, 4), matrix(5, 4)), lambda: (matrix(1, 2), matrix(1, 2)), lambda: (matrix(0, 3),) * 2)
+def a_torus(A, B):
+    n, m = A.shape
+    for i in range(n):
+        below = (i + 1) % n
+        for j in range(m):
+            B[(i - 1) % n, j] += A[below, (j - 1) % m] - A[i, (j + 1) % m]
+
+
+@accepted(lambda: (vector(7), 7), lambda: (vector(7), 3), lambda: (vector(9), 4))
+def a_ring_walked_backwards(x, n):
+    total = 0.0
+    for i in range(n - 1, -1, -1):
+        x[(n - 1 - i) % n] += 1.0
+        x[(i - n) % n] *= 2.0
+        total += x[(i + n) % n] * ((i + 1) % n)
+        k = 0
+        while k < n and x[k] < 4.0:
+            total += x[(k + 1) % n]
+            k += 1
+    return total
+
+
+@accepted(lambda: (vector(7), 3), lambda: (vector(9), 1), lambda: (vector(9), 9))
+def a_ring_that_is_gone_round_more_often(x, n):
+    for i in range(len(x)):
+        x[i] += x[(i + 1) % n] + x[(i + 5) % n]
+
+
+@accepted(
+    *(
+        lambda shape=shape: (np.arange(float(shape[0] * shape[1] * shape[2])).reshape(shape),)
+        for shape in ((2, 4, 6), (1, 2, 2), (2, 0, 4), (0, 4, 4))
+    )
+)
+def dimensions_split_and_joined(x):
+    b, h, w = x.shape
+    blocks = x.reshape(b, h // 2, 2, w // 2, 2)
+    rows = x.reshape(b * h, w) + 1.0
+    return blocks.sum(axis=(2, 4)), rows, x.reshape(b, h * w) * 2.0, x.reshape(b, 1, h, w // 2, 2)[:, 0, :, :, 1]
+
+
+@accepted(lambda: (matrix(4, 6),), lambda: (matrix(2, 2),))
+def changed_in_another_shape(x):
+    n, m = x.shape
+    pairs = x.reshape(n // 2, 2, m)
+    pairs[:, 0] += pairs[:, 1]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import SubscriptError
+from polytune.errors import ArgumentError, SubscriptError
 from polytune.frontend import analyse
 from polytune.frontend.expression import Checked, walk
 from polytune.runtime.arguments import signature_of
@@ -129,3 +129,36 @@ def test_an_axis_without_elements_has_no_remainder() -> None:
     with pytest.raises(SubscriptError):
         compiled(np.zeros(0), np.ones(2), 1.0)
     compiled(np.zeros(0), np.ones(0), 1.0)
+
+
+def on_a_ring(A, index, factor):
+    n = len(index)
+    for k in range(n):
+        after = (k + 1) % n
+        A[after] = index[k] * factor + index[(k - 1) % n]
+
+
+def test_neighbours_on_a_ring_are_exact() -> None:
+    arguments = np.zeros(8), np.zeros(5), 2.0
+    scop = analyse(on_a_ring, signature_of(("A", "index", "factor"), arguments))
+    assert comparisons_of(on_a_ring) == []
+    written, read = (
+        [access.relation for each in scop.statements for access in each.accesses if access.array == name]
+        for name in ("A", "index")
+    )
+    assert all(relation.is_single_valued() for relation in (*written, *read))
+
+
+def in_pairs(A, index, factor):
+    n, m = A.shape
+    return A.reshape(n // 2, 2, m).sum(axis=1) * factor + index
+
+
+def test_an_odd_number_of_rows_has_no_pairs() -> None:
+    compiled = polytune.kernel(in_pairs)
+    np.testing.assert_array_equal(compiled(np.ones((4, 3)), np.ones(3), 2.0), np.full((2, 3), 5.0))
+    with pytest.raises(ValueError, match="cannot reshape"):
+        in_pairs(np.ones((5, 3)), np.ones(3), 2.0)
+    with pytest.raises(ArgumentError):
+        compiled(np.ones((5, 3)), np.ones(3), 2.0)
+    assert compiled(np.ones((5, 0)), np.ones(0), 2.0).shape == (2, 0)

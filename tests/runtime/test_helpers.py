@@ -23,7 +23,7 @@ COMPLETED, STARTED, RELEASED, RUNS, SUM = (16 * k + STATE_LENGTH for k in range(
 REGIONS, TASKS = 20, 13
 
 PATIENCE = 1_000_000
-"""How often a caller looks for a helper: about a second."""
+"""The number of times that a caller looks for a helper: about a second."""
 
 
 @njit(nogil=True)

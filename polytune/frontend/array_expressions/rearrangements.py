@@ -20,12 +20,13 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
 )
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed
+from polytune.frontend.array_expressions.row_major import divided, in_shape, product_of
 from polytune.frontend.array_expressions.shapes import agree, is_one, stretched
 from polytune.frontend.array_expressions.sizes import are_equal, extent, require, size_text
 from polytune.frontend.array_expressions.temporaries import kept
-from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Shape, Subscripts
+from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Subscripts
 from polytune.frontend.array_expressions.views import permuted, rearranged
-from polytune.frontend.expression import Argument, Binary, Compare, Expression, ParameterValue
+from polytune.frontend.expression import Argument, Compare, Expression, ParameterValue
 from polytune.frontend.frame import Frame
 from polytune.frontend.parameters import with_products
 from polytune.frontend.promotion import Value
@@ -263,7 +264,7 @@ def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression |
     remedy = "name a shape of as many elements as the array has; -1 stands for the extent that makes it so"
     agree(frame, call.node, old, new, (array.shape, shape), "an array and its new shape,", remedy)
 
-    copy = kept(frame, call.node, in_shape(array, shape), "reshaped")
+    copy = kept(frame, call.node, in_shape(frame, array, shape), "reshaped")
     if array.region is None or array.is_new:
         return copy
     return ArrayValue(shape, copy.dtype, copy.at, view_of=array.region.array, copied=(array, copy))
@@ -288,54 +289,12 @@ def _rest(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression]) -> E
     return quotient(total, divisor)
 
 
-def in_shape(array: ArrayValue, shape: Shape) -> ArrayValue:
-    """The elements of an array in the order of their subscripts, in another shape of as many, not computed yet.
-
-    Args:
-        array: the array.
-        shape: the extents of the result.
-    """
-
-    def at(subscripts: Subscripts) -> Value:
-        position: Expression = ZERO
-        for subscript, size in zip(subscripts, shape, strict=True):
-            position = add(_product(position, size), subscript)
-        places: list[Expression] = []
-        for size in reversed(array.shape[1:]):
-            places.append(divided("%", position, size))
-            position = divided("//", position, size)
-        return array.at([position, *reversed(places)])
-
-    return ArrayValue(shape, array.dtype, at)
-
-
 def size_of(frame: Frame, shape: Sequence[Expression]) -> Expression:
     """Return how many elements a shape has, as a parameter where that is a product of several."""
     size: Expression = ONE
     for extent_of_one in shape:
-        size = _product(size, extent_of_one)
+        size = product_of(size, extent_of_one)
     return with_products(frame, Value(size, weak=True)).expression
-
-
-def _product(left: Expression, right: Expression) -> Expression:
-    for one, other in ((left, right), (right, left)):
-        factor = constant_of(one)
-        if factor is not None:
-            return add(ZERO, other, factor)
-    return Binary("*", left, right, "int64")
-
-
-def divided(operator: str, left: Expression, right: Expression) -> Expression:
-    """``left // right`` or ``left % right``.
-
-    Args:
-        operator: which of them.
-        left: an integer that is not negative.
-        right: a positive integer.
-    """
-    if constant_of(right) == 1:
-        return left if operator == "//" else ZERO
-    return Binary(operator, left, right, "int64")
 
 
 @compiles(np.roll, "a", "shift", "axis")

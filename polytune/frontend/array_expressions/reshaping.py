@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter as Multiset
+from collections.abc import Iterable, Iterator
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
-from polytune.frontend.array_expressions.rearrangements import in_shape
+from polytune.frontend.array_expressions.row_major import in_shape
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
+from polytune.frontend.expression import arrays_written
 from polytune.frontend.frame import Frame
 from polytune.frontend.meanings import ArrayBinding, ViewBinding
+from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.source import enclosing_statement, nodes_inside
 from polytune.signature import ArrayType
@@ -77,6 +81,28 @@ def _may_be(binding: object, array: str) -> bool:
 
 
 def write_back(frame: Frame) -> None:
-    """Write the elements of copies in other shapes to the arrays that they stand for, at the end of a kernel."""
+    """Write the elements of copies in other shapes to the arrays that they stand for, at the end of a kernel.
+
+    Those that nothing has changed since they were made are as the array has them.
+    """
+    writers = Multiset(
+        name
+        for each in _performed(frame.nodes)
+        for name in {name for operation in each.operations for name in arrays_written(operation)}
+    )
     for node, shown, copy in frame.kernel.written_back:
-        store(frame, node, shown, in_shape(copy, shown.shape))
+        assert copy.region is not None
+        if writers[copy.region.array] > 1:
+            store(frame, node, shown, in_shape(frame, copy, shown.shape))
+
+
+def _performed(nodes: Iterable[Node]) -> Iterator[Perform]:
+    """The statements of a program."""
+    for node in nodes:
+        match node:
+            case Perform():
+                yield node
+            case Guard(_, then, otherwise):
+                yield from _performed((*then, *otherwise))
+            case RangeLoop(body=body):
+                yield from _performed(body)

@@ -34,13 +34,13 @@ __all__ = ["BackgroundCompiler", "background", "is_enabled", "request_for"]
 _LOGGER = logging.getLogger(__name__)
 
 _IDLE_SECONDS = 20.0
-"""How long the process waits for more before it ends: it holds more than a hundred megabytes of memory."""
+"""The seconds for which the process waits for more before it ends: it holds more than a hundred megabytes of memory."""
 
 _NICENESS = 5
-"""How far the thread that translates stands behind the others, as the process does."""
+"""The niceness of the thread that translates, which is that of the process."""
 
 _ATTEMPTS = 2
-"""How often a function may end the process before it is given up: once may be no fault of its own."""
+"""The number of times that a function may end the process before it is given up: once may be no fault of its own."""
 
 
 class BackgroundCompiler:

@@ -74,7 +74,7 @@ def host_processor() -> Processor:
 
 
 _FULLY, _HARDLY = 3, 0
-"""How much LLVM does for the speed of the code."""
+"""The levels of what LLVM does for the speed of the code."""
 
 
 def _machine(processor: Processor | None = None, level: int = _FULLY) -> binding.TargetMachine:
@@ -170,7 +170,7 @@ def _put_into_registers(parsed: binding.ModuleRef, builder: binding.PassBuilder)
 
 
 _IMPLIED = ("memcpy", "memmove", "memset")
-"""What LLVM calls of its own accord."""
+"""The functions that LLVM calls of its own accord."""
 
 _NAMED = ("exp", "log", "log10", "sin", "cos", "pow", "floor", "ceil", "trunc")
 """Functions of C's library that LLVM calls under names of its own."""

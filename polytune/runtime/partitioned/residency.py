@@ -29,7 +29,7 @@ from polytune.tracebacks import shows_frames_of_callers
 __all__ = ["Residence", "in_use", "residences_of", "resident"]
 
 Memory = tuple[int, tuple[int, ...], tuple[int, ...], str]
-"""What makes an array the same as another: address, shape, strides and dtype."""
+"""The properties that make an array the same as another: address, shape, strides and dtype."""
 
 _serial = itertools.count()
 
