@@ -27,7 +27,7 @@ _DISTURBANCE = 0.5  # of a compilation beside the program: by how much longer it
 _CALLS_BETWEEN_QUESTIONS = 32
 _FIRST_LOSS = 2.0  # calls, of other numbers, while few have been tried: half the threads, a row for a tile
 _NEAR = 3.0  # times the first choice
-_DOUBT = 0.25  # standard deviation of the logarithm of how many times longer than predicted something takes
+_DOUBT = 0.4  # standard deviation of the logarithm of how many times longer than predicted something takes
 _LEAST_IMPROVEMENT = 0.001  # so that in the end, everything is tried
 _ROUND_DOUBT = 1.5  # times what a round of a race loses as far as is known
 
@@ -136,8 +136,8 @@ class Prospects:
         may save more in as many calls as are expected than compiling makes calls longer.
 
         What it may save is the expected improvement on the best one: the prediction is wrong by a factor whose
-        logarithm is normally distributed, so that what is expected to be as fast may save a tenth, and what is expected
-        to be slower something too.
+        logarithm is normally distributed, so that what is expected to be as fast may save an eighth, and what is
+        expected to be slower something too.
 
         Args:
             configuration: what may be tried.

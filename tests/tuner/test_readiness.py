@@ -288,9 +288,9 @@ def test_nothing_is_compiled_that_cannot_pay_by_then():
     early = 0.5 / 0.2 / 1e-2  # a fifth of the time may be lost to compilers
     assert begun_after(1e-2, 0.7, 2000) == pytest.approx(early, abs=40)
     as_fast = begun_after(1e-2, 1.0, 2000)
-    assert as_fast is not None and 400 < as_fast < 800, "where a tenth may be saved, by how far predictions are wrong"
+    assert as_fast is not None and 300 < as_fast < 600, "where an eighth may be saved, by how far predictions are wrong"
     slower = begun_after(1e-2, 1.3, 20_000)
-    assert slower is not None and slower > 3 * as_fast
+    assert slower is not None and slower > 2 * as_fast
     long = begun_after(0.1, 1.0, 200)
     assert long == pytest.approx(early / 10, abs=5), "300 calls are expected in any case"
 
@@ -305,7 +305,7 @@ def test_programs_that_do_nothing_but_tune_compile_at_once():
 
 @pytest.mark.parametrize("expected", [0.3, 0.8, 1.0, 1.2, 2.0])
 def test_the_expected_improvement_is_a_mean(expected: float):
-    errors = np.random.default_rng(5).normal(0.0, 0.25, 400_000)
+    errors = np.random.default_rng(5).normal(0.0, 0.4, 400_000)
     saved = np.maximum(0.0, 1 - expected * np.exp(errors))
     assert expected_improvement(expected) == pytest.approx(saved.mean(), rel=0.02, abs=1e-5)
 
