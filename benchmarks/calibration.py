@@ -24,7 +24,7 @@ from benchmarks import program
 app = program.application("calibration", "Hold the model of the first choice against measurements, and fit its rates.")
 
 NEAR = 1.15
-"""How many times longer than the best a first choice may take that counts as good."""
+"""The most times longer than the best that a first choice may take and count as good."""
 
 _SECONDS = 0.06  # of measuring a configuration
 _MOST = 0.6  # seconds, after which a configuration is measured no more
@@ -53,7 +53,7 @@ class Measurement:
 
 
 Kernels = Mapping[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]]
-"""By name, functions and what makes their arguments."""
+"""Functions and what makes their arguments, by name."""
 
 
 def kernels_of(names: Sequence[str], *, polybench: bool) -> Kernels:
@@ -167,7 +167,7 @@ def fitted(measurements: Sequence[Measurement], prior: np.ndarray) -> np.ndarray
 
 
 def losses(measurements: Sequence[Measurement], rates: np.ndarray) -> dict[str, float]:
-    """By kernel, how many times longer than the best measured what the rates choose takes."""
+    """The time of what the rates choose over that of the best measured, by kernel."""
     found: dict[str, float] = {}
     for name in {each.kernel for each in measurements}:
         of_kernel = [each for each in measurements if each.kernel == name]
@@ -177,7 +177,7 @@ def losses(measurements: Sequence[Measurement], rates: np.ndarray) -> dict[str, 
 
 
 def validated(measurements: Sequence[Measurement], prior: np.ndarray, parts: int = 6) -> dict[str, float]:
-    """By kernel, the loss of a choice by rates that were fitted to other kernels."""
+    """The loss of a choice by rates that were fitted to other kernels, by kernel."""
     names = sorted({each.kernel for each in measurements})
     random.Random(0).shuffle(names)
     found: dict[str, float] = {}

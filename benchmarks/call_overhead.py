@@ -1,4 +1,4 @@
-"""What a call of a kernel costs beyond the compiled code that it runs, once its tuner has converged.
+"""The cost of a call of a kernel beyond the compiled code that it runs, once its tuner has converged.
 
 ``python -m benchmarks.call_overhead CALLS SECONDS`` prints it as JSON; ``benchmarks.latency`` runs it in a process of
 its own.

@@ -1,4 +1,4 @@
-"""What each stage of the compiler takes."""
+"""The time of each stage of the compiler."""
 
 from __future__ import annotations
 

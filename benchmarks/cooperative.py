@@ -54,7 +54,7 @@ _REST = 0.05  # seconds
 
 @dataclass(frozen=True)
 class Tuned:
-    """Where a search in one of the spaces has ended.
+    """The end of a search in one of the spaces.
 
     Attributes:
         configuration: the best one.
@@ -152,8 +152,8 @@ def compare(benchmark: Benchmark, dataset: Dataset, device: Device, seconds: flo
 
 
 def first_with_the_same(tuned: Mapping[str, Tuned]) -> dict[str, str]:
-    """For each space the first one whose search has come to the same configuration: that is timed once, as noise would
-    tell it from itself."""
+    """The first space whose search has come to the same configuration, for each space: that is timed once, as noise
+    would tell it from itself."""
     first: dict[Configuration, str] = {}
     return {way: first.setdefault(found.configuration, way) for way, found in tuned.items()}
 
@@ -190,7 +190,7 @@ def timed_in_turns(functions: Mapping[str, Callable[..., Any]], workload: Worklo
 
 
 def shared_over_better(timed: dict[str, Sample]) -> float:
-    """How the medians of the winners relate: above 1 where all choices together led to something slower."""
+    """The ratio of the medians of the winners: above 1 where all choices together led to something slower."""
     return timed["shared"].median / min(timed["processor"].median, timed["device"].median)
 
 
@@ -247,7 +247,7 @@ def table(found: dict[str, Any]) -> Table:
 
 
 def _where(configuration: dict[str, Any]) -> str:
-    """Where a configuration runs, in few words."""
+    """The place where a configuration runs, in few words."""
     if "split" not in configuration:
         return configuration["version"]
     places = [configuration[f"platform_{number}"] for number in range(2 ** configuration["split"])]

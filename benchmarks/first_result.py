@@ -1,4 +1,4 @@
-"""How long a user waits for the first result of a kernel, in processes of their own."""
+"""The time that a user waits for the first result of a kernel, in processes of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it costs to prove that generated code executes each statement instance once, as a share of the analysis.
+"""The cost of proving that generated code executes each statement instance once, as a share of the analysis.
 
 ``python -m benchmarks.instance_proof`` prints the share of each kernel of PolyBench, the median and the largest;
 names of kernels after it have it measure these alone.  Both are processor time of one run, so that other programs
@@ -30,7 +30,8 @@ PROOFS = (
     *(("polytune.pipeline", "is_of_source"), (programs.__name__, "has_all_in_regions")),
     *((windows.__name__, name) for name in ("executes_each_once", "lies_between", "may_be_shifted")),
 )
-"""Where each function of ``polytune.schedule.analysis.instances`` is called: a module, and its name there."""
+"""The places where each function of ``polytune.schedule.analysis.instances`` is called: a module, and its name
+there."""
 
 
 class _Stopwatch:

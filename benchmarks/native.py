@@ -33,7 +33,7 @@ app = program.application("native", "Measure packages that polytune build --nati
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured of a kernel's package.
+    """The measurements of a kernel's package.
 
     Attributes:
         kernel: the suite's name of it.

@@ -35,7 +35,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Needs:
-    """What one region needs in one shape.
+    """The resources that one region needs in one shape.
 
     Attributes:
         kernel, dtype, region, shape: which.
@@ -79,7 +79,7 @@ def occupancy(
 
 
 def needs_of(benchmark: Benchmark, dtype: np.dtype, shapes: Mapping[str, Mapping[str, Any]]) -> Iterator[Needs]:
-    """What the regions of a kernel need on a Hopper GPU.
+    """The resources that the regions of a kernel need on a Hopper GPU.
 
     Raises:
         DeviceCompilationError: there is no compiler for CUDA, or a region cannot be compiled.

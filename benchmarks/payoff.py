@@ -53,7 +53,7 @@ class Trace:
 
     @classmethod
     def of_child(cls, document: dict[str, Any]) -> Trace:
-        """What ``benchmarks.payoff_calls`` printed."""
+        """The lines that ``benchmarks.payoff_calls`` printed."""
         pairs = list(zip(document["tuned"], document["compiling"], strict=True))[1:]
         best = document["best_configuration"]
         return cls(
@@ -94,7 +94,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Payoff:
-    """What the traces of one kernel at one of the suite's sizes come to."""
+    """The results of the traces of one kernel at one of the suite's sizes."""
 
     kernel: str
     dataset: Dataset

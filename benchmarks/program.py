@@ -1,4 +1,4 @@
-"""What the benchmark programs have in common: exit codes, progress, numbers for people, and what machine it was.
+"""The parts that benchmark programs share: exit codes, progress, numbers for people, and what machine it was.
 
 Nothing here imports Numba before it is called: how many threads Numba may start is read when it is imported.
 """

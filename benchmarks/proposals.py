@@ -1,4 +1,4 @@
-"""What a proposal of each search costs on a space of two million configurations.
+"""The cost of a proposal of each search on a space of two million configurations.
 
 ``python -m benchmarks.proposals [--evaluations N] [SEARCH ...]`` prints it as JSON: the microseconds of `ask` and of
 `tell`, and the seconds in which the table of the space is built.

@@ -39,7 +39,7 @@ FACTORS = (0.35, 0.6, 1.0, 1.6)
 """The sizes of each, beside the one of the corpus."""
 
 NEAR = 1.1
-"""How many times longer than the best a configuration may take that counts as near."""
+"""The most times longer than the best that a configuration may take and count as near."""
 
 _PORTION = 0.8  # of the cases that are to be near
 _SECONDS = 0.05  # of measuring a configuration
@@ -122,7 +122,7 @@ def _text(configuration: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Found:
-    """What a tuner has come to on a size that is new.
+    """The configuration that a tuner has come to on a size that is new.
 
     Attributes:
         kernel, size: which.

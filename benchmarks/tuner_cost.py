@@ -1,4 +1,4 @@
-"""What the tuner itself costs a call: ``python -m benchmarks.tuner_cost [--json] [--output FILE] [--repeat N]``.
+"""The cost of the tuner itself to a call: ``python -m benchmarks.tuner_cost [--json] [--output FILE] [--repeat N]``.
 
 Microseconds, the median and the 95th percentile over single calls, of which the clock takes about 0.1:
 

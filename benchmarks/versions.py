@@ -1,4 +1,4 @@
-"""What compiling takes: the analysis of a kernel, and the machine code of each of its versions.
+"""The time of compiling: the analysis of a kernel, and the machine code of each of its versions.
 
 ``python -m benchmarks.versions KERNEL`` prints it as JSON; ``benchmarks.latency`` runs it in processes of their own.
 """
@@ -31,7 +31,7 @@ class CompileTimes:
 
     @property
     def version(self) -> Sample:
-        """Of all versions of all kernels."""
+        """The total of all versions of all kernels."""
         return Sample(tuple(seconds for versions in self.versions.values() for seconds in versions.values()))
 
     def to_json(self) -> dict[str, Any]:

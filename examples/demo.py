@@ -21,10 +21,10 @@ from polybench.datasets import Dataset
 from polybench.kernels.gemm import BENCHMARK
 
 TUNING_SECONDS = 20.0
-"""How long the kernel is called; tuning goes on within these calls."""
+"""The seconds for which the kernel is called; tuning goes on within these calls."""
 
 REPETITIONS = 15
-"""How many calls the times in the table are medians of."""
+"""The number of calls that the times in the table are medians of."""
 
 
 @numba.njit(parallel=True, fastmath=True)
@@ -54,7 +54,7 @@ def measured(function: Callable[..., Any], arguments: Arguments) -> tuple[float,
 
 
 def is_right(arguments: Arguments, actual: Arguments) -> bool:
-    """Whether a call that began with ``arguments`` left what the reference leaves."""
+    """Return whether a call that began with ``arguments`` left what the reference leaves."""
     expected = copy_arguments(arguments)
     BENCHMARK.reference(*expected)
     return BENCHMARK.error_of(arguments, expected, actual) <= BENCHMARK.tolerance

@@ -270,6 +270,35 @@ def counted_by_data(A: "float64[::1]"):
     return i, B - B.mean(), len(B)
 
 
+@polytune.kernel
+def growing_list(A: "float64[::1]"):
+    out = []
+    for i in range(len(A)):
+        if A[i] > 0.5:
+            out.append(A[i])
+    return out
+
+
+@polytune.kernel
+def counted_size(A: "float64[::1]", first: "int64[::1]"):
+    for i in range(len(A)):
+        work = np.ones(first[i])
+        A[i] = work.sum()
+
+
+@polytune.kernel
+def flat_elements(A: "float64[:, ::1]", B: "float64[::1]"):
+    for i in range(len(B)):
+        B[i] = A.flat[i]
+
+
+@polytune.kernel
+def masked_rows(A: "float64[:, ::1]"):
+    above = A[:, 0] > 0.5
+    A[above, 1] = 0.0
+    return A[above]
+
+
 # ---- library calls
 
 

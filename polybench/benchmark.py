@@ -15,7 +15,8 @@ Arguments = tuple[Any, ...]
 """The arguments of one call of a kernel, in its order: arrays, and numbers."""
 
 ErrorMeasure = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], float]
-"""From the arguments by name, before a call, as the reference left them and as the kernel left them: the error."""
+"""A function from the arguments by name, before a call, as the reference left them and as the kernel left them, to the
+error."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class SourceCounts:
         moved = least_bytes(scop, counts, values)
         instances = None if counts.compute is None else int(counts.compute.evaluate(**values))
         self.counters: dict[str, float] = {f"source__{kind}.sum": float(count) for kind, count in (kinds or {}).items()}
-        """By name; what depends on data, or what isl does not find out, is left out."""
+        """The counters by name; those that depend on data, or that isl does not find out, are left out."""
         if instances is not None:
             self.counters["source__instances.sum"] = float(instances)
         if moved is not None:

@@ -51,7 +51,7 @@ __all__ = ["Kernel"]
 _LOGGER = logging.getLogger(__name__)
 
 _MANY_CHANGES = 3
-"""After so many changes of what a kernel uses from outside a warning says what they cost."""
+"""The number of changes of what a kernel uses from outside after which a warning says what they cost."""
 
 
 P = ParamSpec("P")

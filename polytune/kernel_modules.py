@@ -21,7 +21,7 @@ from polytune.identity import KernelIdentity
 from polytune.module_cache import StretchedExtents, compiler_digest, module_cache, stretched_extents
 from polytune.normal_form import NormalForm, normal_location, original_location
 from polytune.runtime.background.compiler import background
-from polytune.runtime.cache_key import key_of
+from polytune.runtime.cache import key_of
 from polytune.runtime.collector import collector_paused
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.generated import GeneratedKernel

@@ -9,8 +9,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING
 
-from polytune.runtime.cache import ModuleCache
-from polytune.runtime.cache_key import key_of
+from polytune.runtime.cache import ModuleCache, key_of
 from polytune.signature import Signature
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import numpy as np
 from polytune.errors import PolytuneError, SourceLocation
 from polytune.files import replace_text
 from polytune.history import default_store, machine_key
-from polytune.runtime.cache_key import runtime_digest
+from polytune.runtime.cache import runtime_digest
 from polytune.runtime.embedded import text_digest
 from polytune.runtime.threads import maximum_threads
 from polytune.tuner import Budget
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from polytune.kernel import Kernel
 
 FIRST_WORDS = '"""Kernels compiled by polytune'
-"""How the ``__init__.py`` of every package begins."""
+"""The first words of the ``__init__.py`` of every package."""
 
 SUPPORT = "_support"
 """The folder, in packages around a shared library, of what their kernels share."""

@@ -33,8 +33,7 @@ from polytune.runtime.devices.backends import KINDS
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality
-from polytune.schedule.candidate import Attempted, Candidate, Known
-from polytune.schedule.candidates import candidate_schedules
+from polytune.schedule.candidate import Attempted, Candidate, Known, candidate_schedules
 from polytune.schedule.counting.counts import Counts, count
 from polytune.schedule.orders.grouped import GROUPED
 from polytune.schedule.orders.scheduled import COINCIDENT, DISTRIBUTED, FUSED, REASSOCIATED, TILED
@@ -48,8 +47,7 @@ from polytune.schedule.plan_transform import (
     INTERLEAVED,
     PARALLEL,
 )
-from polytune.schedule.platforms.on_devices import obstacle_to_devices
-from polytune.schedule.platforms.partition import choose_plan
+from polytune.schedule.platforms.partition import choose_plan, obstacle_to_devices
 from polytune.schedule.platforms.sharding import (
     check_shardable,
     choose_shard_plan,
@@ -63,8 +61,7 @@ from polytune.schedule.rewrites.library_products import LIBRARY
 from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.rewrites.step_blocks import BLOCKED
 from polytune.schedule.rewrites.transposition import TRANSPOSED
-from polytune.show import show_dependences, show_schedules, show_scop, show_space
-from polytune.show_c import show_c
+from polytune.show import show_c, show_dependences, show_schedules, show_scop, show_space
 from polytune.show_devices import (
     DeviceView,
     reason_for_processor_only,
@@ -112,7 +109,8 @@ TRANSFORMS = Transforms(
     of_plans=(PARALLEL, INTERLEAVED, INNER, ACCUMULATED, EXPANDED, EARLY),
     of_loops=(REGISTERS, PACKED, UNROLLED, JAMMED, SCANNED, POINTS, OUTER, PREFETCHED),
 )
-"""What may follow an order, as it is tried: first what changes its plan, then what rewrites the loop IR of that."""
+"""The transforms that may follow an order, as they are tried: first those that change its plan, then those that rewrite
+the loop IR of that."""
 
 Result = TypeVar("Result")
 
@@ -395,14 +393,14 @@ SHOWN: dict[str, Callable[[Stages], str]] = {
     "space": _show_space,
     "counts": lambda stages: str(stages.counts),
 }
-"""How each stage is printed."""
+"""The printer of each stage."""
 
 SHOWN_OF_DEVICES: dict[str, Callable[[Plan, PartitionedProgram, DeviceView], str]] = {
     "partition": lambda plan, program, view: show_partition(plan, view),
     **{kind: partial(show_device_code, kind) for kind in KINDS},
     "transfers": lambda plan, program, view: show_transfers(program, view),
 }
-"""How the stages of the version for devices are printed."""
+"""The printers of the stages of the version for devices."""
 
 
 def stages(function: FunctionType, signature: Signature, strict: bool = False) -> Stages:

@@ -21,7 +21,7 @@ _MADE_LATER: Any = object()
 """Stands for the default of a field with a factory."""
 
 _PREFIX = "_polytune_"
-"""How names begin that an ``__init__`` uses beside those of the fields."""
+"""The first letters of names that an ``__init__`` uses beside those of the fields."""
 
 
 def _dataclass(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, assert_never
 
-from polytune.codegen.device.shared_memory import shared_memory_text
+from polytune.codegen.device.kernel import shared_memory_text
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store
 from polytune.codegen.partitioned import PartitionedProgram, PartitionedRegion
 from polytune.codegen.python_expressions import expression_text
@@ -24,8 +24,7 @@ from polytune.runtime.partitioned.launches import shape_of, text_of
 from polytune.runtime.partitioned.pieces import ALIKE, APART, CPU, OWN, SHARED
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.loop_report import obstacle_text, report_loops
-from polytune.schedule.platforms.on_devices import obstacle_to_devices
-from polytune.schedule.platforms.partition import partition, splits_of
+from polytune.schedule.platforms.partition import obstacle_to_devices, partition, splits_of
 from polytune.schedule.regions import Plan
 from polytune.schedule.unions import sets_of
 from polytune.show import show_tree

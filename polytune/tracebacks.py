@@ -27,7 +27,7 @@ R = TypeVar("R")
 _PACKAGE = str(Path(__file__).parent) + os.sep
 
 _whole = 0
-"""How many blocks that want whole tracebacks have begun and not ended."""
+"""The number of blocks that want whole tracebacks, and have begun and not ended."""
 
 
 def shorten(error: BaseException) -> None:

@@ -27,11 +27,11 @@ from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import Plan, RegionKind
 
 NODES_A_SECOND = 75
-"""How many nodes of the loop IR Numba and LLVM compile in a second.  Measured over all versions of nine kernels of
-PolyBench: 60 to 180 for versions of more than 100 nodes, the fewest of them for the largest versions."""
+"""The number of nodes of the loop IR that Numba and LLVM compile in a second.  Measured over all versions of nine
+kernels of PolyBench: 60 to 180 for versions of more than 100 nodes, the fewest of them for the largest versions."""
 
 MOST_LOOPS_AROUND = 1
-"""How many serial loops there may be around a region of a plan that is not of the source order."""
+"""The most serial loops around a region of a plan that is not of the source order."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.selection import ROOT, has_quick_tests, mark
+
+# Tests leave little garbage, and they and what each process keeps of kernels are much to look through.
+gc.set_threshold(10_000, 20, 20)
 
 # On a busy machine drawing an example may take long for once, which says nothing of the code.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -53,6 +57,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests before ``-m`` and pytest-xdist look at their marks."""
     mark(items)
+
+
+def pytest_collection_finish() -> None:
+    """Leave the modules and the tests, which stay to the end, out of what the garbage collector looks through."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
@@ -118,7 +128,7 @@ def nothing_in_background() -> Iterator[None]:
 NUMBERS_OF_THREADS = {
     name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 }
-"""As the tests have found them."""
+"""The variables as the tests have found them."""
 
 
 @pytest.fixture(autouse=True)

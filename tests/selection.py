@@ -16,13 +16,13 @@ __all__ = ["has_quick_tests", "mark", "process_group", "quick_files"]
 ROOT = Path(__file__).parents[1]
 
 WHOLE = ("tests/frontend/", "tests/tuner/spaces/", "tests/test_architecture.py")
-"""What the quick tests have every test of; of a test with many cases, some."""
+"""The folders of which the quick tests have every test; of a test with many cases, some."""
 
 ONE_CASE_IN = 6
-"""Of the cases of such a test, the quick tests have one in so many, and at least one."""
+"""The divisor of the cases of such a test: the quick tests have one in so many, and at least one."""
 
 ONE_IN = 8
-"""Of the other files, the quick tests have the first test of one in so many."""
+"""The divisor of the other files: the quick tests have the first test of one in so many."""
 
 
 def quick_files(paths: Iterable[str]) -> set[str]:

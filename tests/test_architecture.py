@@ -34,7 +34,7 @@ SHARED = {
     "polytune.tracebacks",
     "polytune.version",
 }
-"""What every folder may import: it imports nothing of the package's folders itself."""
+"""The modules that every folder may import: they import nothing of the package's folders themselves."""
 
 MAY_IMPORT = {
     "frontend": {"frontend"},
@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "lab": {"lab", "tuner"},
     "shards": {"shards", "runtime", "tuner", "history"},
 }
-"""For each folder, the folders of the package that it may import."""
+"""The folders of the package that each folder may import."""
 
 COMPILE_TIME_ONLY = {"islpy", "sympy"}
 RUN_TIME = ("runtime", "tuner", "history", "lab", "shards")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import copy
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 import polytune
 from polytune.frontend import analyse
-from polytune.schedule.platforms.on_devices import obstacle_to_devices
+from polytune.schedule.platforms.partition import obstacle_to_devices
 from polytune.signature import Signature, parse_type
 from tests.test_control import in_every_version
 
@@ -193,3 +194,15 @@ def test_devices_are_left_out_with_the_reason() -> None:
     scop = analyse(loops, Signature(tuple((name, parse_type(text)) for name, text in types.items())))
     found = obstacle_to_devices(scop)
     assert found is not None and found[1] == "'A', an array of complex128"
+
+
+def functions_of_cmath(A, B, x):
+    for i in range(len(A)):
+        B[i] = cmath.exp(A[i]) + cmath.sqrt(-x) * cmath.cos(2j * i) - cmath.log(x + 1j)
+    return cmath.sin(x), cmath.phase(B[0]), cmath.tanh(1), cmath.sqrt(-2.0)
+
+
+def test_functions_of_cmath() -> None:
+    for n in SIZES:
+        compared(functions_of_cmath, numbers(n), np.zeros(n, complex), 0.5)
+        compared(functions_of_cmath, np.linspace(-1.0, 2.0, n), np.zeros(n, complex), 2)

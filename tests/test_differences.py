@@ -1,4 +1,4 @@
-"""Return what `docs/language.md` says of where kernels differ from Python, in both modes, interpreted and compiled."""
+"""The differences between kernels and Python that `docs/language.md` names, in both modes, interpreted and compiled."""
 
 from __future__ import annotations
 
@@ -230,6 +230,26 @@ def test_errors_of_empty_arrays(
         function(*wrong)
     with pytest.raises(ArgumentError, match=said):
         kernel(*wrong)
+
+
+def element_beside_none(A, B):
+    A *= B[0]
+    return A + B[1]
+
+
+def shifted(n, k):
+    return n << k, n >> k
+
+
+def test_what_python_refuses_of_no_elements_and_negative_shifts() -> None:
+    with pytest.raises(IndexError):
+        element_beside_none(np.ones(0), np.ones(0))
+    assert polytune.kernel(element_beside_none)(np.ones(0), np.ones(0)).shape == (0,)
+    with pytest.raises(ArgumentError):
+        polytune.kernel(element_beside_none)(np.ones(1), np.ones(1))
+    with pytest.raises(ValueError, match="negative shift"):
+        shifted(3, -1)
+    assert polytune.kernel(shifted)(3, -1) == (0, 0)
 
 
 def covariances(A):

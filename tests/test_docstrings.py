@@ -10,6 +10,7 @@ import ast
 import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from tests.package_syntax import statements
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("polytune", "polybench", "gallery")
+DESCRIBED = (*PACKAGES, "benchmarks", "examples")
 
 CLAUSE_WORDS = frozenset({"How", "That", "What", "When", "Where", "Whether", "Which", "Who", "Whose", "Why"})
 """The words that clauses begin with, and docstrings do not: they begin with a verb or a noun, "Return whether ..."."""
@@ -54,22 +56,35 @@ def parsed(text: str) -> ast.Module:
     return ast.parse(text)
 
 
-def docstrings(text: str) -> Iterator[tuple[int, str]]:
-    """The line and the docstring of a module, and of each class and function in it, that has one."""
+def docstrings(text: str) -> Iterator[tuple[int, str, bool]]:
+    """The line and the docstring of a module, and of each class, function and variable in it, that has one, and whether
+    it is a function's."""
     for node in statements(parsed(text)):
+        body = getattr(node, "body", ())
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             found = ast.get_docstring(node)
             if found is not None:
-                yield node.body[0].lineno, found
+                yield body[0].lineno, found, isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for assigned, after in pairwise(body):
+            match after:
+                case ast.Expr(ast.Constant(str(found))) if isinstance(assigned, ast.Assign | ast.AnnAssign):
+                    yield after.lineno, found, False
 
 
 def wrong(text: str) -> list[int]:
-    """The lines of the docstrings of a module that begin with a clause, or have nothing in them."""
-    firsts = ((line, found.split(maxsplit=1)) for line, found in docstrings(text))
-    return sorted(line for line, words in firsts if not words or words[0].strip("`,:.") in CLAUSE_WORDS | OTHER_WORDS)
+    """The lines of the docstrings of a module that begin with a clause, or have nothing in them, or say of what is no
+    function what it returns."""
+    firsts = ((line, found.split(maxsplit=1), is_function) for line, found, is_function in docstrings(text))
+    return sorted(
+        line
+        for line, words, is_function in firsts
+        if not words
+        or words[0].strip("`,:.") in CLAUSE_WORDS | OTHER_WORDS
+        or (words[0] == "Return" and not is_function)
+    )
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", DESCRIBED)
 def test_docstrings_begin_with_a_verb_or_a_noun_phrase(package):
     files = sorted((ROOT / package).rglob("*.py"))
     assert files
@@ -111,14 +126,20 @@ def test_clauses_are_found():
         '    """For a reader."""\n'
         "def k():\n"
         '    """Forms of it."""\n'
+        "L = 3\n"
+        '"""How many there are."""\n'
+        "M: int = 3\n"
+        '"""Return how many there are."""\n'
+        "N = 3\n"
+        '"""The number of them."""\n'
     )
-    assert wrong(text) == [1, 3, 7, 11, 15]
+    assert wrong(text) == [1, 3, 7, 11, 15, 19, 21]
 
 
 # ---- parameters
 
 MANY = 3
-"""From so many parameters on, each of them is described."""
+"""The number of parameters from which on each of them is described."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

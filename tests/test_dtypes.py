@@ -184,3 +184,17 @@ def test_images_in_both_layouts() -> None:
     image = np.random.default_rng(0).integers(0, 256, (7, 9)).astype(np.uint8)
     for layout in (image, np.asfortranarray(image), image[:, ::2]):
         in_every_version(clipped, layout, np.uint8(50), np.uint8(200))
+
+
+def stored(A, B):
+    B[:] = A
+    for i in range(len(A)):
+        B[i] += np.uint8(A[i])
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+@pytest.mark.parametrize("floats", ["float32", "float64"])
+def test_floats_out_of_range_wrap_round_in_small_integers(floats: str, dtype: str) -> None:
+    A = np.tile(np.array([-1.0, 300.0, 70000.0, -3.0, 2.5, -0.5]), 7).astype(floats)
+    compared(stored, A, np.zeros(len(A), dtype))

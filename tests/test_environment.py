@@ -18,7 +18,7 @@ PASSED_ON = {
     "polytune/lab/simulation.py",
     "polytune/runtime/background/process.py",
 }
-"""They give the environment, or a changed one, to other processes."""
+"""The files that give the environment, or a changed one, to other processes."""
 
 
 def sources() -> list[Path]:

@@ -15,7 +15,7 @@ from polytune.codegen.loops import Compute, walk_nodes
 from polytune.errors import CompilationError
 from polytune.explanation import explain
 from polytune.frontend.expression import LibraryCall
-from polytune.schedule.platforms.on_devices import obstacle_to_devices
+from polytune.schedule.platforms.partition import obstacle_to_devices
 from tests.every_version import SMALL, check_versions, stages_of
 from tests.test_control import in_every_version
 from tests.test_results import kernel_of, same

@@ -30,6 +30,26 @@ for _ in range(4):
 assert (B == 2.0 * A).all(), B
 """
 
+RECORDED = Path(__file__).parent / "history" / "recorded" / "first_format.sql"
+"""The rows that a polytune of the first format of the history wrote of `stencil` and `total`."""
+
+RECORDED_CALLS = """
+import warnings
+from polytune.errors import PolytuneWarning
+warnings.simplefilter("error", PolytuneWarning)
+import numpy
+from tests.test_older_layouts import stencil, total
+
+plain_stencil, plain_total = stencil.__wrapped__, total.__wrapped__
+for _ in range(4):
+    A, sums = numpy.random.default_rng(0).random((40, 40)), numpy.zeros(40)
+    B, wanted, right, sums_wanted = A.copy(), A.copy(), A.copy(), sums.copy()
+    stencil(A, B, 3), plain_stencil(wanted, right, 3)
+    numpy.testing.assert_allclose(A, wanted), numpy.testing.assert_allclose(B, right)
+    total(sums, A), plain_total(sums_wanted, A)
+    numpy.testing.assert_allclose(sums, sums_wanted)
+"""
+
 GONE = "version_that_is_gone"
 """A name that no version has any more."""
 
@@ -40,6 +60,25 @@ def doubled(A, B):
         B[i] = 2.0 * A[i]
 
 
+@polytune.kernel
+def stencil(A, B, steps):
+    n = A.shape[0]
+    for _ in range(steps):
+        for i in range(1, n - 1):
+            for j in range(1, n - 1):
+                B[i, j] = 0.2 * (A[i, j] + A[i, j - 1] + A[i, j + 1] + A[i - 1, j] + A[i + 1, j])
+        for i in range(1, n - 1):
+            for j in range(1, n - 1):
+                A[i, j] = 0.2 * (B[i, j] + B[i, j - 1] + B[i, j + 1] + B[i - 1, j] + B[i + 1, j])
+
+
+@polytune.kernel
+def total(s, A):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            s[i] += A[i, j]
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder that calls of a kernel have filled, as this polytune lays it out."""
@@ -48,9 +87,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def versions_known(folder: Path) -> set[str]:
-    """Call the kernel in a process of its own, which fails on any warning, and return what the history knows then."""
-    ran = subprocess.run([sys.executable, "-c", CALLS], capture_output=True, text=True, cwd=ROOT, timeout=300)
+def versions_known(folder: Path, calls: str = CALLS) -> set[str]:
+    """Call kernels in a process of its own, which fails on any warning, and return what the history knows then."""
+    ran = subprocess.run([sys.executable, "-c", calls], capture_output=True, text=True, cwd=ROOT, timeout=300)
     assert ran.returncode == 0, ran.stderr
     assert not ran.stderr
     store = HistoryStore(folder)
@@ -94,6 +133,30 @@ def test_a_history_of_an_older_layout_is_read(folder: Path) -> None:
     with sqlite3.connect(folder / "history.sqlite") as file:
         assert file.execute("pragma user_version").fetchone() == (schema.VERSION,)
     file.close()
+
+
+def test_a_history_that_an_older_polytune_wrote_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is, under keys that no kernel has any more; and as if the keys were today's."""
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path))
+    history = tmp_path / "history.sqlite"
+    with sqlite3.connect(history) as file:
+        file.executescript(RECORDED.read_text(encoding="utf-8"))
+    file.close()
+    known = versions_known(tmp_path, RECORDED_CALLS)
+    assert known > {"tiled_abreast", "tiled_registers"}, "the older records, and those of today's versions"
+    with sqlite3.connect(history) as file:
+        for name in ("stencil %", "total %"):
+            older = "kernel like ? and machine = 'Intel Xeon Processor, 2 cores'"
+            newer = "kernel like ? and machine != 'Intel Xeon Processor, 2 cores'"
+            (keys,) = file.execute(f"select distinct kernel, shape, machine from measurements where {newer}", (name,))
+            for table in ("measurements", "searches"):
+                file.execute(f"delete from {table} where {newer}", (name,))
+                renamed = file.execute(
+                    f"update {table} set kernel = ?, shape = ?, machine = ? where {older}", (*keys, name)
+                )
+                assert renamed.rowcount == 1
+    file.close()
+    assert versions_known(tmp_path, RECORDED_CALLS) > {"tiled_abreast", "tiled_registers"}
 
 
 def test_states_of_searches_that_are_nothing_any_more_are_begun_anew(folder: Path) -> None:

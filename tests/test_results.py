@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import polytune
+from polytune.errors import UnsupportedSourceError
 from polytune.packaging import build
 
 SIZES = (0, 1, 2, 5, 33)
@@ -32,7 +33,8 @@ def compared(function: Callable[..., Any], *arguments: Any, strict: bool = False
 
 def same(found: Any, wanted: Any) -> None:
     assert isinstance(found, tuple) == isinstance(wanted, tuple)
-    if isinstance(wanted, tuple):
+    assert isinstance(found, list) == isinstance(wanted, list)
+    if isinstance(wanted, tuple | list):
         assert len(found) == len(wanted)
         for one, other in zip(found, wanted, strict=True):
             same(one, other)
@@ -286,3 +288,133 @@ def test_results_that_are_no_numbers() -> None:
         with np.errstate(all="ignore"):
             expected = of_arguments.__wrapped__(np.zeros(2), np.float64(x), np.float64(y))
         np.testing.assert_allclose(of_arguments(np.zeros(2), x, y), expected, rtol=1e-14)
+
+
+def integers_of_numpy(x, A, n):
+    A[0] = 1.0
+    k = np.int64(3)
+    return np.argmin(x), np.int64(0), k, np.int64(n), np.float32(2.0), n, len(A)
+
+
+def test_constants_have_types_of_numpy() -> None:
+    found = compared(integers_of_numpy, 3.0, vector(3), 5)
+    assert [type(each) for each in found] == [type(each) for each in integers_of_numpy(3.0, vector(3), 5)]
+
+
+def method_that_is_none(A):
+    return A.ptp()
+
+
+def test_methods_that_arrays_do_not_have_are_refused() -> None:
+    with pytest.raises(UnsupportedSourceError, match=r"the method \.ptp"):
+        kernel_of(method_that_is_none, False)(vector(3))
+
+
+WEIGHTS = [0.5, 1.5]
+
+
+def test_lists_are_lists() -> None:
+    def parts(A):
+        return np.split(A, 1), np.split(A, 2), np.array_split(A, 3), (A[0], [A[1], 2])
+
+    def the_only_part(A):
+        return np.split(A, 1)[0] * 2.0
+
+    def the_only_part_by_name(A):
+        (part,) = np.array_split(A, 1)
+        return part + 1.0
+
+    def written_out(A):
+        first, *others = A[0], 2, 3
+        return first, others, [2 * i for i in (1, 2)], tuple(2 * i for i in (1, 2)), WEIGHTS, (1, [2, (3,)])
+
+    def of_a_function(A):
+        def pair(x):
+            return [x, x + 1.0]
+
+        return pair(A[0]), A.shape
+
+    def one_of_two(A):
+        if A[0] > 0.0:
+            return [A[0], 1.0]
+        return A[0], 1.0
+
+    def place(A):
+        return np.unravel_index(len(A), (7,)), np.unravel_index(len(A), (3, 4)), np.nonzero(A)
+
+    for function in (parts, the_only_part, the_only_part_by_name, written_out, of_a_function, one_of_two, place):
+        kernel = polytune.kernel(function)
+        for A in (np.arange(1.0, 7.0), -np.arange(1.0, 5.0)):
+            same(kernel(A.copy()), function(A.copy()))
+
+
+SIZES = range(10)
+
+
+def of_remainders(A):
+    n = len(A)
+    first, second, third = np.array_split(A, 3)
+    return np.zeros(n % 3), A[: n // 3 + min(n % 3, 1)], np.ones(max(n - 3, 0) % 4), first, second, third + 1.0
+
+
+def of_the_returning_iteration(A):
+    for i in range(len(A)):
+        t = np.ones(i + 1)
+        t[i] += A[i]
+        if t.sum() > 3.5:
+            return t, t[1:]
+    return A, A
+
+
+def of_rows(A):
+    for i in range(len(A)):
+        if A[i] > 0.6:
+            return A[i:] * 2.0, A[:i]
+    return A, A
+
+
+def of_sorted_beginnings(A):
+    for i in range(len(A)):
+        beginning = np.sort(A[: i + 1])
+        if beginning[0] < -0.5:
+            return beginning
+    return A
+
+
+def of_two_loops(A):
+    for i in range(len(A)):
+        for j in range(i):
+            t = A[j:i] - 1.0
+            if t.sum() > 0.25:
+                A[i] = 7.0
+                return t
+    return A
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    "function", [of_remainders, of_the_returning_iteration, of_rows, of_sorted_beginnings, of_two_loops]
+)
+def test_arrays_have_the_size_of_where_they_are_made(function: Callable[..., Any], strict: bool) -> None:
+    kernel = kernel_of(function, strict)
+    for size in SIZES:
+        A = np.random.default_rng(size).standard_normal(size)
+        expected = A.copy()
+        same(kernel(A), function(expected))
+        np.testing.assert_array_equal(A, expected)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_numbers_of_numpy_are_numpys(strict: bool) -> None:
+    def after_a_loop(A, n, x):
+        A *= 2.0
+        places = np.unravel_index(n, (7,)), np.unravel_index(n, (2, 4))
+        return np.int64(n), np.float64(x), np.float64(3), n, x, np.float32(n), np.int64(n) + 1, places, np.argmin(3.0)
+
+    kernel = polytune.kernel(strict=strict)(after_a_loop)
+    for n, x in ((5, 2.5), (np.int64(5), np.float64(2.5)), (np.uint8(5), np.float32(2.5))):
+        found, expected = kernel(np.ones(3), n, x), after_a_loop(np.ones(3), n, x)
+        same(found, expected)
+        for one, other in zip(found, expected, strict=True):
+            assert isinstance(one, np.generic) or not isinstance(other, np.generic)
+            assert isinstance(one, tuple) or np.asarray(one).dtype == np.asarray(other).dtype

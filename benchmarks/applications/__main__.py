@@ -79,7 +79,7 @@ FIGURES = {
     "the last calls": ("program", "last"),
     "tuned": ("tuned", "last"),
 }
-"""Return what is compared, as polytune's time over Numba's."""
+"""The figures that are compared, as polytune's time over Numba's."""
 
 
 def _to_json(surroundings: Any, found: Sequence[Comparison], failures: Sequence[str]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from benchmarks.timing import Sample
 COMPILERS = ("polytune", "numba")
 
 TOLERANCE = {"float32": 2e-3, "float64": 1e-7, "complex64": 2e-3, "complex128": 1e-7}
-"""Return how far results may differ, as a part of the largest one: both compilers add up in orders of their own."""
+"""The difference that results may have, as a part of the largest one: both compilers add up in orders of their own."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _run(case: Case, compiler: str, calls: int, seconds: float, cache: str) -> t
 
 
 def _difference(results: dict[str, list[np.ndarray]]) -> str:
-    """Where the results of the compilers differ by more than rounding explains; "" where they do not."""
+    """The place where the results of the compilers differ by more than rounding explains; "" where they do not."""
     for number, (ours, theirs) in enumerate(zip(results["polytune"], results["numba"], strict=True)):
         if ours.shape != theirs.shape:
             return f"array {number} has the shape {ours.shape}, not {theirs.shape}"

@@ -19,10 +19,10 @@ import numpy as np
 from benchmarks.applications.case import Arguments, Case, every_case
 
 FEW = 20
-"""Return how many calls stand for a late one, and for one of the last ones."""
+"""The number of calls that stand for a late one, and for one of the last ones."""
 
 LATE = 300
-"""After how many calls a call is late."""
+"""The number of calls after which one is late."""
 
 
 def compiled(case: Case, compiler: str, unlimited: bool) -> Callable[..., Any]:

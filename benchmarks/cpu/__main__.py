@@ -19,7 +19,7 @@ from polybench.datasets import Dataset
 from polybench.registry import names
 
 PEERS = ("numba", "numpy", "gcc", "gcc-plain", "clang", "polly", "pluto", "ppcg", "pythran", "dace")
-"""What can be asked for, ``benchmarks.cpu.peers.NAMES``; importing those would import Numba."""
+"""The names that can be asked for, ``benchmarks.cpu.peers.NAMES``; importing those would import Numba."""
 
 app = program.application("cpu", "Compare PolyBench under polytune, tuned, with what else it could be compiled by.")
 
@@ -155,7 +155,7 @@ def _check(peers: Sequence[str], extras: Sequence[str], plot: Path | None) -> No
 
 
 def _limit_others(threads: int) -> None:
-    """In the processes that are started from here, have BLAS and OpenMP start as many threads as Numba, OpenMP's rest
+    """Make BLAS and OpenMP, in the processes that are started from here, start as many threads as Numba, OpenMP's rest
     soon after their work, and BLAS be as fast as it can."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)

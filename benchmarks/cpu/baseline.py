@@ -1,4 +1,4 @@
-"""What a kernel is compared with: its own loops under plain Numba, checked before they are timed."""
+"""The baseline of a kernel: its own loops under plain Numba, checked before they are timed."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def derive_baseline(
 
 
 def _checker(benchmark: Benchmark, dataset: Dataset) -> Callable[[Callable[..., Any]], str | None]:
-    """From a function to what is wrong with it, or None."""
+    """The check of a function: what is wrong with it, or None."""
     initial = benchmark.initialise(**benchmark.sizes(dataset))
     expected = copy_arguments(initial)
     benchmark.reference(*expected)

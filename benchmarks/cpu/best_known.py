@@ -1,4 +1,4 @@
-"""How far the best of other compilers is ahead of GCC, measured elsewhere and given as a table."""
+"""The lead of the best of other compilers over GCC, measured elsewhere and given as a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from benchmarks.timing import Sample
 from polybench.registry import UnknownKernelError, check_name
 
 GCC = "gcc-plain"
-"""What the ratios are related to: C that does not say that arrays do not overlap, as PolyBench/C is by default."""
+"""The peer that the ratios are related to: C that does not say that arrays do not overlap, as PolyBench/C is by
+default."""
 
 
 class BestKnownError(Exception):
@@ -50,7 +51,7 @@ def _pair(row: Mapping[str, str | None], place: str) -> tuple[str, float]:
 
 
 def speedup_over_best(samples: Mapping[str, Sample], own: str, ratio: float | None) -> float | None:
-    """How many times as fast as the best the contender ``own`` is; None where GCC or the ratio is missing."""
+    """The speed of the contender ``own`` over the best; None where GCC or the ratio is missing."""
     if ratio is None or GCC not in samples:
         return None
     return samples[GCC].median / ratio / samples[own].median

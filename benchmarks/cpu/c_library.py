@@ -14,7 +14,7 @@ from benchmarks.cpu.contender import PeerError
 from polytune.codegen.c_source import CArgument, CFunction, CRole
 
 SECONDS = 120.0
-"""How long a compiler may take."""
+"""The most seconds that a compiler may take."""
 
 _C_TYPES = {
     "int32": ctypes.c_int32,
@@ -95,7 +95,7 @@ def shared_library(source: Path, compiler: Sequence[str], options: Sequence[str]
 
 
 def run_tool(command: Sequence[str], folder: Path, seconds: float = SECONDS) -> str:
-    """What a tool prints on its standard output.
+    """The standard output of a tool.
 
     Raises:
         PeerError: it fails, or takes too long.

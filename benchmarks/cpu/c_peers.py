@@ -17,10 +17,10 @@ from pathlib import Path
 from benchmarks.cpu.c_library import CLibrary, integers, run_tool, shared_library
 from benchmarks.cpu.contender import Contender, PeerError, Problem
 from polytune.codegen.c_source import CFunction, c_function
-from polytune.show_c import c_text_of
+from polytune.show import c_text_of
 
 FAST = ("-O3", "-march=native", "-ffast-math")
-"""What a user of a C compiler would ask for."""
+"""The options that a user of a C compiler would ask for."""
 
 _POLLY = ("-mllvm", "-polly", "-mllvm", "-polly-parallel", "-mllvm", "-polly-vectorizer=stripmine")
 _TEST = "void f(long n, double *x) { for (long i = 0; i < n; i++) x[i] = 2 * x[i]; }\n"

@@ -29,7 +29,7 @@ from polytune.tuner import Budget
 POLYTUNE = "polytune"
 
 UNLIMITED = Budget.unlimited()
-"""For tuning that may cost what it takes."""
+"""The budget of tuning that may cost what it takes."""
 
 PAUSE = 0.1
 """Seconds of rest before a call that is timed: the threads of some run times go on spinning after their work."""
@@ -41,7 +41,7 @@ not what is measured."""
 
 @dataclass(frozen=True)
 class Plan:
-    """How kernels are compared.
+    """The settings of a comparison of kernels.
 
     Attributes:
         dataset: the suite's sizes.
@@ -62,7 +62,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Tuning:
-    """How tuning went: the best configuration, the calls and seconds it took, the calls remembered from earlier
+    """The course of tuning: the best configuration, the calls and seconds it took, the calls remembered from earlier
     processes, and whether nothing was left to try."""
 
     configuration: dict[str, Any]
@@ -74,7 +74,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class NumbaText:
-    """What Numba was given: the source, and the loops that carry ``prange``; none if none may."""
+    """The code that Numba was given: the source, and the loops that carry ``prange``; none if none may."""
 
     source: str
     loops: tuple[str, ...]
@@ -121,11 +121,11 @@ class Comparison:
         return self.samples[POLYTUNE].median
 
     def speedup_over(self, contender: str) -> float:
-        """How many times as fast as one of the contenders polytune is, by the medians."""
+        """Polytune's speed over that of one of the contenders, by the medians."""
         return self.samples[contender].median / self.seconds
 
     def speedup_over_best(self, ratio: float | None) -> float | None:
-        """How many times as fast as the best of other compilers, which is ``ratio`` times as fast as GCC."""
+        """Polytune's speed over that of the best of other compilers, which is ``ratio`` times as fast as GCC."""
         return speedup_over_best(self.samples, POLYTUNE, ratio)
 
     @property

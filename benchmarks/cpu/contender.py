@@ -1,4 +1,4 @@
-"""What is timed beside polytune: how to get it, in this process or in another, and whether it is any good."""
+"""Contenders, timed beside polytune: how to get them, in this process or in another, and whether they are any good."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Contender(Protocol):
 
 @dataclass(frozen=True)
 class Problem:
-    """What a peer is given.
+    """The problem that a peer is given.
 
     Attributes:
         benchmark: whose kernel.
@@ -50,14 +50,14 @@ class Peer(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called by."""
+        """The name that it is called by."""
 
     @property
     def fixes_sizes(self) -> bool:
-        """Whether what it makes is good for a problem's sizes alone."""
+        """Return whether what it makes is good for a problem's sizes alone."""
 
     def missing(self) -> str | None:
-        """Why it cannot be used on this machine; None if it can."""
+        """The reason why it cannot be used on this machine; None if it can."""
 
     def variants(self, problem: Problem) -> Iterator[Contender]:
         """The kernel as the peer makes it; where there are several, the first that is right is taken.

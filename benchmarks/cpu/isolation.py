@@ -18,7 +18,7 @@ Report = Callable[[str], None]
 
 
 _inside = False
-"""Whether this process is itself one of those."""
+"""True where this process is itself one of those."""
 
 
 class IsolationError(Exception):
@@ -28,7 +28,7 @@ class IsolationError(Exception):
 def isolated(
     work: Callable[..., Any], *arguments: Any, seconds: float, report: Report = lambda _: None, debug: bool = False
 ) -> Any:
-    """What ``work(*arguments, report)`` returns, in a new process.
+    """Return what ``work(*arguments, report)`` returns, in a new process.
 
     All that it starts ends with it.
 

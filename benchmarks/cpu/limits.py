@@ -1,4 +1,4 @@
-"""What the machine can do at best, measured in the same turns as the kernels."""
+"""The limits of the machine, measured in the same turns as the kernels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRODUCT_SIZE = 1536
 """Rows and columns of the matrices that BLAS multiplies: large enough for its full speed."""
 
 TRIAD_BYTES = 1 << 28
-"""What the triad moves: more than caches hold."""
+"""The bytes that the triad moves: more than caches hold."""
 
 _LEAST_READ = 1 << 16
 """Arrays of fewer bytes are not read: starting the threads takes longer."""
@@ -38,7 +38,7 @@ def _sum(values: Any) -> Any:
 
 @numba.njit(fastmath=True)
 def _sum_of_streams(values: Any) -> Any:
-    """From eight places at once: some processors fetch no more than a part of what they could for a single stream."""
+    """Sum from eight places at once: some processors fetch a part of what they could for a single stream."""
     zero = values.dtype.type(0)
     t0, t1, t2, t3, t4, t5, t6, t7 = zero, zero, zero, zero, zero, zero, zero, zero
     n = values.size // 8
@@ -101,7 +101,7 @@ class Probe:
 
 
 def probes(arguments: Arguments) -> dict[str, Probe]:
-    """What measures the limits, by name; each is called with the arguments of a kernel.
+    """The functions that measure the limits, by name; each is called with the arguments of a kernel.
 
     ``dgemm`` and ``sgemm`` are NumPy's products of square matrices, counted as two operations for each multiplication;
     ``triad`` is ``a = b + s * c`` on arrays that no cache holds, counted as three accesses for each element; ``read``

@@ -43,7 +43,7 @@ class NumbaSource:
         self._is_parallel = bool(prange_lines)
 
     def compile(self, *, fastmath: bool = False) -> Callable[..., Any]:
-        """What ``numba.njit`` makes of it, with ``parallel=True`` if there is a ``prange``."""
+        """The function that ``numba.njit`` makes of it, with ``parallel=True`` if there is a ``prange``."""
         options = {"fastmath": True} if fastmath else {}
         if self._is_parallel:
             options["parallel"] = True

@@ -1,4 +1,4 @@
-"""Which loops of a kernel a careful Numba user would run with ``prange``."""
+"""The loops of a kernel that a careful Numba user would run with ``prange``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Choice:
 
 
 Problem = Callable[[frozenset[int]], str | None]
-"""From the lines of the loops with ``prange`` to what is wrong with the program that results, or None."""
+"""A function from the lines of the loops with ``prange`` to what is wrong with the program that results, or None."""
 
 
 def source_loops(stages: Stages) -> tuple[SourceLoop, ...]:

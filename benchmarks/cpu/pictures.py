@@ -13,7 +13,7 @@ from benchmarks.cpu.limits import PRODUCTS, STREAMS, TRIAD
 from benchmarks.cpu.summary import summary
 
 SUFFIXES = (".pdf", ".png", ".svg")
-"""What a figure may be written as."""
+"""The endings of files that a figure may be written to."""
 
 
 def draw(comparisons: Sequence[Comparison], file: Path, best: Mapping[str, float] | None = None) -> None:
@@ -37,7 +37,7 @@ def draw(comparisons: Sequence[Comparison], file: Path, best: Mapping[str, float
 
 
 def _bars(axes: Any, comparisons: Sequence[Comparison], best: Mapping[str, float]) -> None:
-    """Per kernel a bar for each peer: how many times as fast polytune is."""
+    """A figure with a bar for each peer of each kernel: how many times as fast polytune is."""
     heights: dict[str, list[float]] = {}
     for name in dict.fromkeys(name for comparison in comparisons for name in comparison.peers):
         heights[name] = [c.speedup_over(name) if name in c.samples else np.nan for c in comparisons]

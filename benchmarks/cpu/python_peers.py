@@ -1,4 +1,4 @@
-"""What a Python user would pick instead: NumPy's formulas, and other compilers of Python, where they are installed."""
+"""The alternatives of a Python user: NumPy's formulas, and other compilers of Python, where they are installed."""
 
 from __future__ import annotations
 

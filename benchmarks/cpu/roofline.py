@@ -1,4 +1,4 @@
-"""What a kernel has to do at least, and how near to the machine's limits it comes.
+"""The least work of a kernel, and how near to the machine's limits it comes.
 
 The roofline model (Williams, Waterman and Patterson, "Roofline", CACM 2009): a kernel takes at least as long as its
 operations take at the machine's best rate, and at least as long as the memory traffic that no cache can save.
@@ -24,7 +24,7 @@ from polytune.schedule.counting.traffic import passes
 
 @dataclass(frozen=True)
 class Work:
-    """What one call does.
+    """The work of one call.
 
     Attributes:
         operations: arithmetic operations, as the source writes them.
@@ -59,7 +59,7 @@ class Roof:
     plain_bandwidth: float
 
     def least_seconds(self, work: Work) -> float:
-        """How long the work takes at least."""
+        """The least time of the work."""
         compute = 0.0 if self.flops is None else work.operations / self.flops
         return max(compute, work.bytes / self.bandwidth)
 
@@ -72,7 +72,7 @@ def roof_of(work: Work, limits: Mapping[str, Rate]) -> Roof:
 
 
 def work_of(benchmark: Benchmark, stages: Stages, dataset: Dataset, arguments: Arguments) -> Work:
-    """What a call at a size does, from the benchmark's operations and the compiler's counts."""
+    """The work of a call at a size, from the benchmark's operations and the compiler's counts."""
     scop = stages.scop
     given = dict(zip(benchmark.argument_names, arguments, strict=True))
     parameters = parameter_values(scop, given)

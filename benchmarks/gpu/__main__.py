@@ -134,7 +134,7 @@ class _Run:
         self.results.put("transfers", value=check_transfers(self.device, rows, columns))
 
     def limits(self, dataset: Dataset) -> None:
-        """What the device can do at best."""
+        """The limits of the device."""
         from benchmarks.gpu.limits import measure_limits
 
         copied, rounds = (1 << 20, 16) if dataset.is_small else (self.matrix_bytes(dataset), 4096)

@@ -1,4 +1,4 @@
-"""Which configurations of a kernel are run."""
+"""Choice of the configurations of a kernel that are run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PPCG_DEFAULT = {"block": 32, "height": 1, "shared": False, "unroll_tile": False,
 
 
 def has_device_version(generated: GeneratedKernel) -> bool:
-    """Whether a kernel can run on the devices that are in use."""
+    """Return whether a kernel can run on the devices that are in use."""
     return VERSION in generated.space["version"].values  # type: ignore[union-attr]
 
 
@@ -80,7 +80,7 @@ def paper_versions(generated: GeneratedKernel, device: Device) -> list[Configura
 
 
 def promising(generated: GeneratedKernel, device: Device, *, thorough: bool) -> list[Configuration]:
-    """What may be fast: full blocks, several points of a thread, shared memory with and without.
+    """The configurations that may be fast: full blocks, several points of a thread, shared memory with and without.
 
     Args:
         generated: the kernel.

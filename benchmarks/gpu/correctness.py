@@ -24,7 +24,7 @@ from polytune.runtime.generated import GeneratedKernel
 from polytune.tuner import Configuration
 
 ROUNDS = 8
-"""How many configurations of each kernel are checked, if the time suffices."""
+"""The number of configurations of each kernel that are checked, if the time suffices."""
 
 MOST_STEPS = 4000
 """A kernel that starts its regions more often than this is checked at a smaller size."""
@@ -32,7 +32,7 @@ MOST_STEPS = 4000
 
 @dataclass
 class Checked:
-    """What was found of one kernel.
+    """The findings on one kernel.
 
     Attributes:
         mapped: whether it has a version for devices; those that have none are run on the processor.
@@ -174,7 +174,7 @@ def _sizes(benchmark: Benchmark, dataset: Dataset) -> Iterator[dict[str, int]]:
 
 
 def _steps(generated: GeneratedKernel, initial: Arguments) -> int:
-    """How often regions are started."""
+    """The number of starts of regions."""
     if not has_device_version(generated):
         return 0
     return sum(1 for _ in generated.module.PARTITIONED.steps(*generated.prepare(initial).parameters))

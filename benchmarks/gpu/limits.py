@@ -1,4 +1,4 @@
-"""What a device can do at best, measured by kernels written for nothing else."""
+"""The limits of a device, measured by kernels written for nothing else."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PT_KERNEL(256, 1, 1) multiply_add(PT_GLOBAL TYPE *PT_RESTRICT target, TYPE facto
 
 @dataclass(frozen=True)
 class DeviceLimits:
-    """What was measured.
+    """The measurements of a device.
 
     Attributes:
         copy: bytes read and written per second by a copy within the device's memory.

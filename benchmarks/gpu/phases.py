@@ -1,4 +1,4 @@
-"""What is measured when: phases with a budget each, and a file that holds every result as soon as it is there."""
+"""The order of the measurements: phases with a budget each, and a file that holds every result at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Deadline:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has passed."""
+        """Return whether it has passed."""
         return self.left == 0.0
 
     def part(self, share: float) -> Deadline:

@@ -15,7 +15,7 @@ from polybench.registry import benchmark
 from polytune.runtime.machine import machine
 
 FEWEST = 3
-"""For fewer kernels a process each is not worth its start."""
+"""The number of kernels below which a process each is not worth its start."""
 
 
 def prepare(kernels: Sequence[tuple[str, np.dtype]], identity: str, deadline: Deadline) -> None:

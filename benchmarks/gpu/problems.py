@@ -1,4 +1,4 @@
-"""Which problems are timed, and at what sizes."""
+"""The problems that are timed, and their sizes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def timed_kernels() -> list[str]:
 
 
 def problems(kernels: list[str], dataset: Dataset, matrix_bytes: int) -> list[Problem]:
-    """What is timed, in order: gemm in both precisions, large problems that memory bounds, then all at one dataset.
+    """The problems in order: gemm in both precisions, large problems that memory bounds, then all at one dataset.
 
     Args:
         kernels: the suite's names.

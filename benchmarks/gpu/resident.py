@@ -98,7 +98,7 @@ class ResidentKernel(AbstractContextManager):
         ranges: tuple[tuple[int, int], ...],
         configuration: Mapping[str, Any],
     ) -> Callable[[], None]:
-        """What enqueues one region."""
+        """The function that enqueues one region."""
         device, code = self._device, part.device
         assert code is not None
         shape = shape_of(code, configuration, 0)

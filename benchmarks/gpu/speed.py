@@ -1,4 +1,4 @@
-"""How fast one kernel is: on the device with its arrays there, called from the host, shared, and on the processor."""
+"""The speed of one kernel: on the device with its arrays there, called from the host, shared, and on the processor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from polytune.runtime.generated import GeneratedKernel
 from polytune.tuner import Configuration
 
 TURNS = 3
-"""How often a call from the host is timed; the first one before them is not counted."""
+"""The number of timed calls from the host; the first one before them is not counted."""
 
 Put = Callable[[str, Any], None]
 """Keeps a result under a name."""

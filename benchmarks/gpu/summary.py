@@ -11,7 +11,7 @@ from benchmarks.program import duration
 
 
 def relations(entry: Mapping[str, Any], limits: Mapping[str, Any], dtype: str) -> dict[str, float]:
-    """How the times of a problem relate to one another and to the device's limits, as far as they are known.
+    """The relations of the times of a problem to one another and to the device's limits, as far as they are known.
 
     Args:
         entry: the results of one problem.
@@ -59,7 +59,7 @@ def table(found: Mapping[str, Any]) -> Table:
 
 
 def conclusion(found: Mapping[str, Any]) -> str:
-    """What was checked and what is wrong, and the device's limits, in sentences."""
+    """The checks, what is wrong, and the device's limits, in sentences."""
     lines = []
     checked = found.get("correctness", {})
     mapped = [name for name, entry in checked.items() if entry["mapped"]]
@@ -90,7 +90,7 @@ def conclusion(found: Mapping[str, Any]) -> str:
 
 
 def is_right(found: Mapping[str, Any]) -> bool:
-    """Whether nothing wrong was seen."""
+    """Return whether nothing wrong was seen."""
     entries = [*found.get("correctness", {}).values(), *([found["versions"]] if "versions" in found else [])]
     transfers = found.get("transfers", {}).values()
     nothing_wrong = not any(entry["wrong"] for entry in entries) and all(entry["exact"] for entry in transfers)

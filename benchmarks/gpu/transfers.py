@@ -13,7 +13,7 @@ from polytune.runtime.devices.device import Box, Device, Stream
 from polytune.runtime.partitioned.boxes import whole
 
 POISON = -1.0
-"""What stands where nothing may be written."""
+"""The value of elements that nothing may write."""
 
 
 def transfer_shapes(rows: int, columns: int) -> dict[str, tuple[np.ndarray, Box]]:

@@ -31,7 +31,7 @@ BASELINE = ("numpy", "numba")
 
 @dataclass(frozen=True)
 class FormRun:
-    """What became of one form of a kernel.
+    """The fate of one form of a kernel.
 
     Attributes:
         form: its name, as ``numba_np``.
@@ -49,7 +49,7 @@ class FormRun:
 
     @property
     def counts(self) -> bool:
-        """Whether its times may be compared."""
+        """Return whether its times may be compared."""
         return not self.problem
 
 
@@ -67,7 +67,7 @@ class KernelComparison:
 
     @property
     def ratio(self) -> float:
-        """How many times as fast polytune's late call is as the best of NumPy and Numba; NaN where one is missing."""
+        """Polytune's speed in a late call over the best of NumPy and Numba; NaN where one is missing."""
         ours = self.best("polytune")
         others = [run.late for framework in BASELINE if (run := self.best(framework)) is not None]
         return min(others) / ours.late if ours is not None and others else math.nan
@@ -79,7 +79,7 @@ class KernelComparison:
 
     @property
     def failures(self) -> list[str]:
-        """What went wrong with polytune."""
+        """The error of polytune, if any."""
         runs = self.runs.get("polytune", ())
         return [f"{self.name}: {run.problem}" for run in runs if run.problem and not run.refused]
 
@@ -210,7 +210,7 @@ def _results(file: Path) -> list[np.ndarray]:
 
 
 def difference(found: Sequence[np.ndarray], wanted: Sequence[np.ndarray], tolerance: float) -> str:
-    """How results differ from those that are right by more than a part of their norm; "" where they do not."""
+    """The difference of results from those that are right, where it is more than a part of their norm; else ""."""
     if len(found) < len(wanted):
         return f"{len(found)} results, not {len(wanted)}"
     for number, (ours, right) in enumerate(zip(found, wanted, strict=False)):

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 TOLERANCE = 1e-5
-"""How far results may be from NumPy's, as a part of their norm, where a kernel does not say it."""
+"""The distance that results may have from NumPy's, as a part of their norm, where a kernel does not say it."""
 
 
 class FolderError(Exception):

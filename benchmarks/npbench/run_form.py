@@ -21,13 +21,13 @@ import numpy as np
 from benchmarks.npbench.folder import BenchKernel, read_folder
 
 LATE = 20
-"""How many of the last calls stand for a late one."""
+"""The number of last calls that stand for a late one."""
 
 BUILDS = "POLYTUNE_NPBENCH_BUILDS"
 """The environment variable that names the folder in which compiled forms of peers are kept."""
 
 FEWEST = 3
-"""How often a kernel is called at least."""
+"""The least number of calls of a kernel."""
 
 
 def compiled(kernel: BenchKernel, form: str) -> Callable[..., Any]:
@@ -92,7 +92,7 @@ def _pythran(kernel: BenchKernel) -> Callable[..., Any]:
 
 
 def _jax(kernel: BenchKernel) -> Callable[..., Any]:
-    """On the processor, in double precision; a call ends when its results are there."""
+    """The kernel on the processor, in double precision; a call ends when its results are there."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
@@ -106,7 +106,7 @@ def _jax(kernel: BenchKernel) -> Callable[..., Any]:
 
 
 def outputs(kernel: BenchKernel, arguments: dict[str, Any], result: Any) -> list[np.ndarray]:
-    """What a call has returned, and the arguments that hold results; JAX returns these, too.
+    """The results of a call, and the arguments that hold results; JAX returns these, too.
 
     Where a description names none and nothing is returned, all arrays are results.
     """

@@ -1,1 +1,1 @@
-"""How campaigns grow with the number of workers, by simulation: ``python -m benchmarks.scale.campaigns``."""
+"""Simulations of campaigns with many workers: ``python -m benchmarks.scale.campaigns``."""

@@ -1,4 +1,4 @@
-"""What a call with arrays in chunks has to send at the least: the exact volume of its halos, counted by Barvinok.
+"""The bytes that a call with arrays in chunks has to send at the least: the exact volume of its halos, by Barvinok.
 
 Each part of a region reads a set of elements, the image of its iterations under the accesses, which isl knows exactly,
 and which is counted exactly.  What of it a worker has not is sent to it, once for each time that it is written.
@@ -40,7 +40,7 @@ class PartAccesses:
         self._images: dict[int, tuple[dict[str, isl.Set], dict[str, isl.Set]]] = {}
 
     def of(self, number: int, integers: Sequence[int]) -> tuple[dict[str, isl.Set], dict[str, isl.Set]]:
-        """What a part reads, or may but need not overwrite, and what it may write, by array.
+        """The elements that a part reads, or may but need not overwrite, and those that it may write, by array.
 
         Args:
             number: the region's.

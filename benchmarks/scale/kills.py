@@ -36,10 +36,10 @@ from polytune.records import dataclass
 __all__ = ["PARTS", "Journal", "Outcome", "check_journal", "run_kills"]
 
 SHAPES = {"shift": ({"n": 100},), "product": ({"C_0": 20, "C_1": 30, "A_1": 10}, {"C_0": 60, "C_1": 20, "A_1": 30})}
-"""What is tuned: calls of some microseconds, so that most of the time goes by between measurements."""
+"""The kernels that are tuned: calls of some microseconds, so that most of the time goes by between measurements."""
 
 PARTS = ("worker", "scheduler", "client")
-"""What is killed."""
+"""The processes that are killed."""
 
 RUNS = 1
 CLIENT_GAVE_UP = 3

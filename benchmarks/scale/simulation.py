@@ -40,10 +40,10 @@ from polytune.version import __version__
 __all__ = ["Answers", "ClusterOfSleepers", "Replayed", "SimulatedWorkers", "TimedHistory", "replay_campaign"]
 
 RUNS = 6
-"""How many runs a measurement has, the one that does not count among them."""
+"""The number of runs of a measurement, the one that does not count among them."""
 
 SECONDS_TO_COMPILE = 1.0
-"""How long compiling takes where it is not recorded."""
+"""The seconds of a compilation where they are not recorded."""
 
 MACHINE = "a recorded machine"
 

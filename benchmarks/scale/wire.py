@@ -80,7 +80,7 @@ def _keys_of(array: dask.array.Array) -> Iterator[Any]:
 
 @dataclass
 class _Value:
-    """What a task gives: bytes, those of each item, and those of an element."""
+    """The size of a task's result: bytes, those of each item, and those of an element."""
 
     items: tuple[int, ...]
     itemsizes: tuple[int, ...]
@@ -281,7 +281,7 @@ def _written(placed: _Placed, arguments: Mapping[str, Any]) -> list[str]:
 
 
 def _needed_and_written(accesses: PartAccesses, runs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What parts that run one after another need from before them, and what they write."""
+    """The elements that parts that run one after another need from before them, and those that they write."""
     needed: dict[str, Any] = {}
     written: dict[str, Any] = {}
     for number, integers in runs:

@@ -102,7 +102,7 @@ def sample_sizes_command(
     as_json: program.Json = False,
     debug: program.Debug = False,
 ) -> None:
-    """Which searches are ahead of random search with 25 to 400 samples."""
+    """The searches that are ahead of random search with 25 to 400 samples."""
     runs = {size: max(2, math.ceil(share * sample_sizes.runs_with(size))) for size in samples or sample_sizes.SIZES}
     searches = list(dict.fromkeys(["random", *(search or sample_sizes.SEARCHES)]))
     recorded = [read(space) for space in spaces]
@@ -144,7 +144,7 @@ def opentuner_command(
     as_json: program.Json = False,
     debug: program.Debug = False,
 ) -> None:
-    """What the first 100 iterations cost, beside OpenTuner."""
+    """The cost of the first 100 iterations, beside OpenTuner."""
     tuner = foreign(against_opentuner, python, seed, jobs)
     if tuner is None:
         program.fail("nothing to compare with: --python names an interpreter with opentuner", 2)
@@ -163,7 +163,7 @@ def opentuner_live_command(
     as_json: program.Json = False,
     debug: program.Debug = False,
 ) -> None:
-    """What the first 100 calls of a kernel cost while it is tuned, beside OpenTuner on the same kernel."""
+    """The cost of the first 100 calls of a kernel while it is tuned, beside OpenTuner on the same kernel."""
     try:
         entry = benchmark(kernel)
     except UnknownKernelError as error:

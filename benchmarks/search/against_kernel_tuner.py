@@ -51,7 +51,7 @@ STRATEGIES = (
 """All that run without further packages and search: ``brute_force`` does not, ``nsga2`` is for several objectives."""
 
 CONTENDERS = 4
-"""How many strategies of a space and budget go on after a screening."""
+"""The number of strategies of a space and budget that go on after a screening."""
 
 _SHARE_OF_SPACES = 0.75
 _SHARE_OF_RUNS = 0.9
@@ -191,8 +191,8 @@ def _is_less(one: float, other: float) -> bool:
 def reached(
     rows: Sequence[Mapping[str, Any]], scores: Mapping[str, Mapping[int, float]], search: str, spaces: int
 ) -> dict[str, bool]:
-    """With each budget: whether polytune wins or ties on enough spaces, and whether its score is higher than any
-    rival's."""
+    """The verdict for each budget: whether polytune wins or ties on enough spaces, and whether its score is higher than
+    any rival's."""
     goals = {}
     for budget in sorted({row["budget"] for row in rows}):
         at = [row for row in rows if row["budget"] == budget]

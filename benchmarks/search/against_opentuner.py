@@ -27,7 +27,7 @@ SEARCHES = (f"{online.NAME}:portfolio", online.NAME, "portfolio")
 SEARCH = f"{NAME}:default"
 ITERATIONS = 100
 CALLS = 1000
-"""In how many an online tuner is to have converged."""
+"""The number of calls in which an online tuner is to have converged."""
 LEAD = 1.7
 
 

@@ -23,7 +23,7 @@ MakeRuns = Callable[[RecordedSpace, Sequence[Task]], Iterable[Run]]
 
 @dataclass(frozen=True)
 class Collection:
-    """How runs are made and where they are kept.
+    """The making of runs, and the place where they are kept.
 
     Attributes:
         folder: where; None keeps them in memory only.

@@ -44,7 +44,7 @@ def study(recorded: RecordedSpace, collection: Collection, repeats: int, searche
 
 
 def describe(results: Results, search: str, budget: int) -> dict[str, Any]:
-    """What the runs of a search found: mean, deviation, quartiles, extremes, and the evaluations it took."""
+    """The results of the runs of a search: mean, deviation, quartiles, extremes, and the evaluations it took."""
     slowdowns = results.slowdowns(search, budget)
     first, median, third = statistics.quantiles(slowdowns, n=4) if len(slowdowns) > 1 else slowdowns * 3
     return {

@@ -32,7 +32,7 @@ SCRIPT = Path(__file__).with_name("opentuner_live_script.py")
 ITERATIONS = 100
 LEAD = 1.7
 TIMED = 15
-"""How often what both have found is timed in the end, in turns."""
+"""The number of timings of what both have found, in the end and in turns."""
 
 
 class Rival:
@@ -84,7 +84,7 @@ class Rival:
                 self.tell(None)
 
     def tell(self, seconds: float | None) -> None:
-        """What the configuration asked for took; None where it did not run."""
+        """The time of the configuration that is asked for; None where it did not run."""
         self._write({"seconds": seconds})
 
     def close(self) -> None:

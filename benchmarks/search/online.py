@@ -55,6 +55,6 @@ def _run(recorded: RecordedSpace, task: Task, rng: np.random.Generator) -> Run:
 
 
 def _slowdown(recorded: RecordedSpace, application: Application, configuration: Configuration) -> float:
-    """What a call takes, divided by the time of the fastest configuration; infinite where it fails."""
+    """The time of a call over that of the fastest configuration; infinite where it fails."""
     row = application.row(configuration)
     return math.inf if row is None else float(recorded.slowdowns[row])

@@ -23,7 +23,7 @@ from opentuner.resultsdb.models import Result
 from opentuner.search.manipulator import ConfigurationManipulator, EnumParameter, IntegerParameter
 
 MOST_INVALID = 50
-"""For each evaluation of the budget, how many invalid proposals are borne before the run is given up."""
+"""The most invalid proposals for each evaluation of the budget before the run is given up."""
 
 
 def main():

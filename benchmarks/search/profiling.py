@@ -1,4 +1,4 @@
-"""How many steps a search guided by performance counters needs, beside random search.
+"""The steps that a search guided by performance counters needs, beside random search.
 
 J. Filipovič et al., "Using hardware performance counters to speed up autotuning convergence on GPUs", JPDC 2022: steps
 until a configuration is within 1.1 times the best.
@@ -15,7 +15,7 @@ from polytune.lab import RecordedSpace, Run
 CLOSE = 1.1
 LIMIT = 15
 BUDGETS = {"profile": 300, "random": 3000}
-"""Of evaluations: several times what a run needs."""
+"""The most evaluations of each search: several times what a run needs."""
 
 
 def study(recorded: RecordedSpace, collection: Collection, repeats: int) -> dict[str, Any]:
@@ -45,5 +45,5 @@ def study(recorded: RecordedSpace, collection: Collection, repeats: int) -> dict
 
 
 def steps_to(run: Run, slowdown: float = CLOSE) -> int:
-    """How many evaluations it took to come that close; one more than were made where it never did."""
+    """The number of evaluations that it took to come that close; one more than were made where it never did."""
     return next((number for number, value in enumerate(run.slowdowns, 1) if value <= slowdown), run.evaluations + 1)

@@ -1,4 +1,4 @@
-"""Which search is best with how many samples: the findings of a published study, looked for on other spaces.
+"""The best search for each number of samples: the findings of a published study, looked for on other spaces.
 
 J. Tørring and A. Elster, "Analyzing search techniques for autotuning image-based GPU kernels: the impact of sample
 sizes", IPDPS workshops 2022: Bayesian optimisation is ahead of random search with 25 to 100 samples, the genetic
@@ -25,11 +25,11 @@ CLAIMS: Mapping[str, Sequence[int]] = {
     "tpe": (25, 50, 100),
     "genetic": (200, 400),
 }
-"""With which sample sizes a search is said to be ahead of random search."""
+"""The sample sizes with which a search is said to be ahead of random search."""
 
 
 def runs_with(samples: int) -> int:
-    """How many runs the study has with a number of samples: the fewer samples, the more runs, 800 to 50."""
+    """The number of runs that the study has with a number of samples: the fewer samples, the more runs, 800 to 50."""
     return max(1, _ALL_SAMPLES // samples)
 
 

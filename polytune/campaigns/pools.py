@@ -21,7 +21,8 @@ from polytune.version import DISTRIBUTION
 __all__ = ["DaskPool", "ExecutorPool", "Pending", "Place", "Pool", "pool_of"]
 
 RESOURCE = "polytune"
-"""What a worker of Dask offers one of, so that nothing else that asks for it runs beside a measurement."""
+"""The resource of which a worker of Dask offers one, so that nothing else that asks for it runs beside a
+measurement."""
 
 _NUMBERS_OF_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _GUARD = "put the call under if __name__ == '__main__':"

@@ -80,7 +80,7 @@ class ProgressText(Protocol):
 
 
 SECONDS_BETWEEN_LINES = 5.0
-"""How long nothing is written to a log or a pipe after a line of progress."""
+"""The seconds without a line in a log or a pipe after a line of progress."""
 
 
 class _LineProgress:

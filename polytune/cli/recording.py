@@ -30,7 +30,7 @@ _MOST = 1_000_000
 """Larger spaces are not measured configuration by configuration."""
 
 _DRAWS = 50
-"""How many times as many draws as configurations wanted are made before a sample is taken to be all there is."""
+"""The draws for each configuration that is wanted, after which a sample is taken to be all there is."""
 
 
 @dataclass(frozen=True)

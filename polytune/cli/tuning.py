@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from polytune.tuner import Configuration, DesignStep, OnlineTrial
 
 SHOWN = 5
-"""How many configurations are measured once more and shown: the last ones that were the best known."""
+"""The number of configurations that are measured once more and shown: the last ones that were the best known."""
 
 REPETITIONS = 7
-"""How often each of them is measured at the end: enough for a median that one disturbance does not move."""
+"""The number of measurements of each of them at the end: enough for a median that one disturbance does not move."""
 
 
 @dataclass(frozen=True)

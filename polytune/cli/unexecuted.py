@@ -12,11 +12,12 @@ import contextlib
 import copy
 import math
 import sys
+from collections import namedtuple
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,9 +29,10 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 _OF_CONSTANTS = (
     *(np.array, np.asarray, np.zeros, np.ones, np.full, np.arange, np.linspace, np.eye, np.dtype, np.finfo, np.iinfo),
-    *(abs, bool, float, int, len, max, min, round, sum, tuple, list, range),
+    *(abs, bool, float, int, len, max, min, round, sum, tuple, list, range, namedtuple),
 )
-"""What is called to compute constants, beside the functions of ``math``, NumPy's functions of numbers and its types."""
+"""The callables that compute constants, beside the functions of ``math``, NumPy's functions of numbers and its
+types."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def functions_of(file: Path, *, is_run: bool = False) -> FileFunctions:
     return FileFunctions(tuple(found), computed)
 
 
-def _read_names(statements: Iterable[ast.stmt]) -> set[str]:
+def _read_names(statements: Iterable[ast.AST]) -> set[str]:
     nodes = (node for statement in statements for node in ast.walk(statement))
     return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
@@ -165,6 +167,14 @@ def _constant(default: ast.expr) -> ast.expr:
     return default
 
 
+def _named_tuple(statement: ast.ClassDef) -> type:
+    """The class of named tuples that a definition makes, without its annotations and methods."""
+    fields = [each for each in statement.body if isinstance(each, ast.AnnAssign)]
+    names = [each.target.id for each in fields if isinstance(each.target, ast.Name)]
+    given = [ast.literal_eval(_constant(each.value)) for each in fields if each.value is not None]
+    return namedtuple(statement.name, names, defaults=given)
+
+
 @dataclass
 class _Namespace:
     """The names of a module, as far as they are known without running it."""
@@ -184,7 +194,8 @@ class _Namespace:
             sys.path.insert(0, str(root))
         self.names.update(__name__=f"polytune_check.{self.file.stem}", __file__=str(self.file), __package__=package)
         assignments = [each for each in statements if isinstance(each, ast.Assign | ast.AnnAssign)]
-        used = used | _read_names(assignments)
+        bases = [base for each in statements if isinstance(each, ast.ClassDef) for base in each.bases]
+        used = used | _read_names(assignments) | _read_names(bases)
         unknown: set[str] = set()
         for statement in statements:
             match statement:
@@ -200,7 +211,14 @@ class _Namespace:
                 case ast.AugAssign(ast.Name(name)):
                     self.names.pop(name, None)
                     unknown.add(name)
+                case ast.ClassDef(name) if name in used and self.is_named_tuple(statement):
+                    self.names[name] = _named_tuple(statement)
         return frozenset(unknown - self.names.keys())
+
+    def is_named_tuple(self, statement: ast.ClassDef) -> bool:
+        """Return whether a class has nothing but the fields of a named tuple; what it stands on is imported."""
+        names = {each.id for each in statement.bases if isinstance(each, ast.Name)}
+        return bool(names) and all(self.names.get(name) is NamedTuple for name in names)
 
     def imported(self, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
         """Import one thing.  Return whether that was possible."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from polytune.codegen.affine_range import difference
 from polytune.codegen.iteration_work import DIVISIONS
 from polytune.codegen.loop_place import LoopPlace, step_along
-from polytune.codegen.loops import Block, Compute, For, Node, Store, walk_nodes
-from polytune.codegen.vectors.expressions import operands
+from polytune.codegen.loops import Block, Compute, For, Let, Node, Store, walk_nodes
+from polytune.codegen.vectors.expressions import Lanes, operands
 from polytune.frontend.expression import (
     Assign,
     Binary,
@@ -103,12 +103,27 @@ class AutoVectorisation:
             if place.position not in place.varying(each.target):
                 # An accumulation, which may be taken apart where its order is free, or a value of this iteration.
                 is_carried = each.target in walk(each.value) and each.target.array not in assigned
-                if is_carried and (self.strict or not _is_sum(each)):
+                if is_carried and (self.strict or not _is_sum(each) or _stays_in_memory(each, place)):
                     longest = max(longest, _depth(each.value))
             elif may_depend and _is_waited_for(assigns, number, place):
                 longest = max(longest, sum(_depth(one.value) for one in assigns))
             assigned.add(each.target.array)
         return longest
+
+    def sums_in_memory(self, nodes: Sequence[Node], place: LoopPlace) -> int:
+        """Return how many sums are loaded and stored in each iteration of the innermost loop, which waits for the one
+        before; and how many lanes are in the loop around it, by a mask, which have to have reached the cache."""
+        if place.innermost is None or place.region is None:
+            return 0
+        sums = 0
+        for node in nodes:
+            if isinstance(node, Store) and node.mask is not None:
+                stays = place.position - 1 not in place.varying(node.element)
+                sums += _lanes_loaded(node.element, nodes) if stays else 0
+            for each in node.operations if isinstance(node, Compute) else ():
+                if isinstance(each, Assign) and place.position not in place.varying(each.target):
+                    sums += each.target in walk(each.value) and _stays_in_memory(each, place)
+        return sums
 
     def _layout(self, element: Element) -> str:
         return self.layouts.get(element.array, "C")
@@ -121,6 +136,29 @@ def _is_sum(each: Assign) -> bool:
         isinstance(value, Binary)
         and value.operator in ("+", "-", "*", "min", "max")
         and (value.left == each.target or value.right == each.target)
+    )
+
+
+def _lanes_loaded(element: Element, nodes: Sequence[Node]) -> int:
+    """Return how many lanes are loaded by a mask, of which the first is an element."""
+    loads = [each.value for each in nodes if isinstance(each, Let) and isinstance(each.value, Lanes)]
+    return sum(load.lanes for load in loads if load.mask is not None and load.element == element)
+
+
+def _stays_in_memory(each: Assign, place: LoopPlace) -> bool:
+    """Return whether a sum is written and read again in each iteration of the innermost loop: compilers keep none in a
+    register that may be among the elements that are added, ``a[i, j] -= a[i, k] * a[j, k]``.
+
+    Args:
+        each: the sum, into an element that is the same for all iterations.
+        place: where the loop is.
+    """
+    return any(
+        isinstance(read, Element)
+        and read.array == each.target.array
+        and read != each.target
+        and place.position in place.varying(read)
+        for read in walk(each.value)
     )
 
 

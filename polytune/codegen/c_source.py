@@ -37,7 +37,14 @@ from polytune.frontend.expression import (
     While,
     walk,
 )
-from polytune.frontend.results import ReturnedArray, ReturnedChoice, ReturnedError, ReturnedPart, ReturnedTuple
+from polytune.frontend.results import (
+    ReturnedArray,
+    ReturnedChoice,
+    ReturnedError,
+    ReturnedList,
+    ReturnedPart,
+    ReturnedTuple,
+)
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.records import dataclass
 from polytune.signature import ArrayType, ScalarType
@@ -142,7 +149,9 @@ def c_function(
             f"{scop.name} works on {other.name!r}, an array of {other.dtype}; kernels of int32, int64, "
             "float32 and float64 can be printed as C"
         )
-    if isinstance(scop.result, ReturnedArray | ReturnedPart | ReturnedTuple | ReturnedChoice | ReturnedError):
+    if isinstance(
+        scop.result, ReturnedArray | ReturnedPart | ReturnedList | ReturnedTuple | ReturnedChoice | ReturnedError
+    ):
         raise PolytuneError(
             f"{scop.name} returns arrays or several values, and functions in C return one number: print it as C with "
             "arrays as arguments that take what it returns"

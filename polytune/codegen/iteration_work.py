@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from fractions import Fraction
 from typing import assert_never
 
 import numpy as np
 
-from polytune.codegen.loop_place import LoopPlace, step_along
+from polytune.codegen.loop_place import LoopPlace, pace_along, step_along
 from polytune.codegen.loops import (
     Block,
     Compute,
@@ -219,7 +220,7 @@ class IterationReader:
         if along == -1 and not is_vector:
             along, elements = self._apart(element, near, place)
             if along >= 0:
-                pitch *= elements
+                pitch = max(1, int(pitch * elements))
                 varying = [k for k in varying if k == along or k not in place.positions(near)]
         access = size, along, tuple(varying), element.array
         key = access, tuple(each for each in element.subscripts if each is not near)
@@ -246,12 +247,12 @@ class IterationReader:
         is_next = bool(of_near) and of_near[-1] not in far and step_along(near, place.loops[of_near[-1]]) in (1, -1)
         return of_near[-1] if is_next else -1
 
-    def _apart(self, element: Element, near: Expression, place: LoopPlace) -> tuple[int, int]:
-        """Return along which loop an access moves by a few elements in each iteration, so that several iterations find
-        theirs in a line, and by how many; -1 for none.
+    def _apart(self, element: Element, near: Expression, place: LoopPlace) -> tuple[int, Fraction]:
+        """Return along which loop an access moves by a few elements in each iteration, or by one in a few, so that
+        several iterations find theirs in a line, and by how many; -1 for none.
 
-        That is a loop whose multiple is the subscript along which elements lie next to one another, or, in an array
-        with few elements along that, the loop in the subscript beside it.
+        That is a loop whose multiple or quotient is the subscript along which elements lie next to one another, or, in
+        an array with few elements along that, the loop in the subscript beside it.
 
         Args:
             element: what is accessed.
@@ -266,11 +267,10 @@ class IterationReader:
         of_beside = place.positions(beside)
         others = {k for each in subscripts if each is not beside for k in place.positions(each)}
         if not of_beside or of_beside[-1] in others:
-            return -1, 1
-        step = step_along(beside, place.loops[of_beside[-1]])
-        elements *= abs(step or 0)
-        is_near = 1 < elements * np.dtype(element.dtype).itemsize < _LINE_BYTES
-        return (of_beside[-1], elements) if elements > 1 and is_near else (-1, 1)
+            return -1, Fraction(1)
+        moved = elements * abs(pace_along(beside, place.loops[of_beside[-1]]) or Fraction(0))
+        is_near = 0 < moved * np.dtype(element.dtype).itemsize < _LINE_BYTES
+        return (of_beside[-1], moved) if moved != 1 and is_near else (-1, Fraction(1))
 
     def _layout(self, element: Element) -> str:
         return self.layouts.get(element.array, "C")

@@ -34,10 +34,10 @@ from polytune.schedule.orders.summed import SUMMED
 from polytune.schedule.plan_transform import ACCUMULATED, EARLY, EXPANDED
 
 FACTORS = (4, 4)
-"""How many iterations of the last loops but one, and but two, are jammed at most: the latter first."""
+"""The most iterations of the last loops but one, and but two, that are jammed: the latter first."""
 
 MOST_STREAMS = 16
-"""How many rows of arrays an innermost loop may run along when it is jammed.  With more, their addresses take all
+"""The most rows of arrays that an innermost loop may run along when it is jammed.  With more, their addresses take all
 general registers, and a compiler takes seconds."""
 
 

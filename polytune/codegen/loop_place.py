@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 from polytune.codegen.loops import For, RegionCode, walk_nodes
 from polytune.frontend.expression import Binary, Constant, Element, Expression, Iterator, walk
 from polytune.records import dataclass
 
-__all__ = ["LoopPlace", "step_along"]
+__all__ = ["LoopPlace", "pace_along", "step_along"]
 
 _MOST_UNROLLED = 32
 
@@ -60,6 +61,23 @@ def step_along(subscript: Expression, names: frozenset[str]) -> int | None:
         case _:
             varies = any(isinstance(leaf, Iterator) and leaf.name in names for leaf in walk(subscript))
             return None if varies else 0
+
+
+def pace_along(subscript: Expression, names: frozenset[str]) -> Fraction | None:
+    """Return by how much a subscript grows in an iteration of a loop, on average: `step_along`, or a part of that where
+    it is a quotient; None where that is not plain to see."""
+    match subscript:
+        case Binary("//", dividend, Constant(divisor)) if divisor:
+            pace = pace_along(dividend, names)
+            return None if pace is None else pace / int(divisor)
+        case Binary("+" | "-" as operator, left, right):
+            first, second = pace_along(left, names), pace_along(right, names)
+            if first is None or second is None:
+                return None
+            return first + second if operator == "+" else first - second
+        case _:
+            step = step_along(subscript, names)
+            return None if step is None else Fraction(step)
 
 
 def _trips(loop: For) -> int | None:

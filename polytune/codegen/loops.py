@@ -50,7 +50,7 @@ LARGEST_TILE = 4096
 """The greatest size of a tile along one member."""
 
 MOST_INNER_TILES = 64
-"""How many tiles an outer tile has along one member at most."""
+"""The most tiles that an outer tile has along one member."""
 
 
 @dataclass(frozen=True)

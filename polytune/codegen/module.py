@@ -1,27 +1,31 @@
-"""One generated module per kernel and type signature: every version, the argument checks, the counts and the space."""
+"""One generated module per kernel and type signature: every version, the argument checks, the counts, and the space,
+with the one list of the sizes that can be chosen of versions for the processor.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from polytune.codegen.checks import report_text, write_checks, write_index_checks
-from polytune.codegen.loops import Program
+from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
 from polytune.codegen.module_header import calls_library, header_text
 from polytune.codegen.names import module_namespace
 from polytune.codegen.numba_source import write_version
 from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
 from polytune.codegen.python_expressions import expression_text, result_text
-from polytune.codegen.sizes import size_choices, teams_of
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
 from polytune.codegen.work import write_works
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Constant, Expression
 from polytune.frontend.generated_names import MARK, REPORT, generated
-from polytune.frontend.results import raised_errors
+from polytune.frontend.results import imports_of
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.frontend.unassigned import UnassignedRead
+from polytune.records import dataclass
 from polytune.schedule.counting.counts import Counts
+
+__all__ = ["size_choices", "teams_of"]
 
 
 def write_module(
@@ -193,7 +197,7 @@ def _write_result(writer: SourceWriter, scop: Scop) -> None:
 
     with writer.indented(f"def result({', '.join(names)}):"):
         writer.line('"""What the kernel returns."""')
-        for line in dict.fromkeys(line for error in raised_errors(scop.result) for line in error.imports):
+        for line in imports_of(scop.result):
             writer.line(line.replace(MARK, "\\x24"))
         writer.line(f"return {result_text(scop.result, text, lambda name: _memory_name(scop, name))}")
     writer.line()
@@ -305,3 +309,45 @@ def _write_space(writer: SourceWriter, programs: Sequence[Program]) -> None:
                 writer.line(f'Integer("{size.name}", 1, {size.most}, logarithmic=True, default={size.first},')
                 writer.line(f'        when=Is("version", {condition})),')
         writer.line("])")
+
+
+@dataclass(frozen=True)
+class SizeChoice:
+    """A size that versions take as an argument, from 1 on, where ratios count and not differences.
+
+    Attributes:
+        name: the parameter's.
+        most: the largest.
+        first: where the search begins.
+        versions: the versions that take it.
+        unit: what it counts, in words.
+    """
+
+    name: str
+    most: int
+    first: int
+    versions: tuple[str, ...]
+    unit: str
+
+
+def teams_of(programs: Sequence[Program]) -> tuple[str, ...]:
+    """The versions that are shared out among threads, of which the number is chosen too."""
+    return tuple(program.name for program in programs if program.team)
+
+
+def size_choices(programs: Sequence[Program]) -> tuple[SizeChoice, ...]:
+    """The sizes of tiles, and then of outer tiles, member by member.
+
+    Args:
+        programs: the versions, the most promising first: where a search begins, it says.
+    """
+    found = []
+    for member in range(max((program.tile_depth for program in programs), default=0)):
+        tiled = [program for program in programs if program.tile_depth > member]
+        names = tuple(program.name for program in tiled)
+        found.append(SizeChoice(f"tile_{member}", LARGEST_TILE, tiled[0].tiles[member], names, "iterations"))
+    for member in range(max((len(program.outer) for program in programs), default=0)):
+        nested = [program for program in programs if len(program.outer) > member]
+        names = tuple(program.name for program in nested)
+        found.append(SizeChoice(f"outer_{member}", MOST_INNER_TILES, nested[0].outer[member], names, "tiles"))
+    return tuple(found)

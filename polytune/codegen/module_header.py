@@ -30,10 +30,10 @@ VECTOR_OPERATIONS = (
     "store",
     "store_masked",
 )
-"""What modules with vectors import from ``polytune.runtime.vectors``."""
+"""The names that modules with vectors import from ``polytune.runtime.vectors``."""
 
 APART_OPERATIONS = ("load_apart", "load_apart_masked", "store_apart", "store_apart_masked")
-"""What modules with vectors whose lanes lie apart import from ``polytune.runtime.vectors_apart``."""
+"""The names that modules with vectors whose lanes lie apart import from ``polytune.runtime.vectors_apart``."""
 
 
 def _of_versions(programs: Sequence[Program], namespace: Namespace) -> str:
@@ -87,6 +87,23 @@ def _of_library(scop: Scop, programs: Sequence[Program], namespace: Namespace) -
     return f"from polytune.runtime.library import {names}\n" if calls_library(scop, programs) else ""
 
 
+def _errors(scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) -> list[str]:
+    """Return which classes of errors the checks of calls raise, and what these are told."""
+    names = ["ArgumentError", "SourceLocation"]
+    if any(isinstance(condition, UnassignedRead) for condition in conditions):
+        names.append("UnassignedVariableError")
+    if scop.reports:
+        names.append("SubscriptError")
+    return names
+
+
+def _options(scop: Scop) -> str:
+    """The options with which Numba compiles."""
+    # Not "reassoc": that is free to take (x + e) - x for e.  The translation says it of the updates of sums alone.
+    fastmath = "" if scop.strict else ', fastmath={"contract", "nsz"}'
+    return f'dict(error_model="numpy", nogil=True{fastmath})'
+
+
 def _of_errors(scop: Scop, namespace: Namespace) -> str:
     """The import of what raises exceptions."""
     names = _imported(namespace, "raised")
@@ -115,15 +132,6 @@ def header_text(
         namespace: the spellings of names in it.
         partitioned: whether it has a version that is shared among platforms.
     """
-    errors = ["ArgumentError", "SourceLocation"]
-    if any(isinstance(condition, UnassignedRead) for condition in conditions):
-        errors.append("UnassignedVariableError")
-    if scop.reports:
-        errors.append("SubscriptError")
-    options = 'dict(error_model="numpy", nogil=True'
-    if not scop.strict:
-        # Not "reassoc": that is free to take (x + e) - x for e.  The translation says it of the updates of sums alone.
-        options += ', fastmath={"contract", "nsz"}'
     parts = (
         "from polytune.runtime.partitioned.description import DeviceCode, Part, Partitioned\n" if partitioned else ""
     )
@@ -143,7 +151,7 @@ import {_as("math", namespace, "math")}
 import {_as("numpy", namespace, "np")}
 from numba import {_imported(namespace, "njit")}
 
-from polytune.errors import {_imported(namespace, *errors)}
+from polytune.errors import {_imported(namespace, *_errors(scop, conditions))}
 from polytune.runtime.arithmetic import {_imported(namespace, *_arithmetic(scop))}
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported(namespace, "attach", "integer", "number")}
@@ -154,7 +162,7 @@ from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space
 
 {namespace.spelling(generated("CACHE"))} = keeps_code(__file__)
-{namespace.spelling(generated("OPTIONS"))} = {options})
+{namespace.spelling(generated("OPTIONS"))} = {_options(scop)}
 '''
     writer = SourceWriter()
     for line in header.splitlines():

@@ -11,9 +11,8 @@ from typing import assert_never
 
 import islpy as isl
 
-from polytune.codegen.device.kernel import DeviceKernel, generate_kernel
+from polytune.codegen.device.kernel import DeviceKernel, generate_kernel, shared_memory_text
 from polytune.codegen.device.kernel_source import KernelArguments, kernel_arguments, kernel_text
-from polytune.codegen.device.shared_memory import shared_memory_text
 from polytune.codegen.loops import (
     Block,
     Compute,

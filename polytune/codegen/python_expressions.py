@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 import numpy as np
@@ -46,11 +46,12 @@ from polytune.frontend.results import (
     ReturnedAxis,
     ReturnedChoice,
     ReturnedError,
+    ReturnedList,
     ReturnedNothing,
     ReturnedPart,
     ReturnedTuple,
 )
-from polytune.signature import COMPLEX_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
+from polytune.signature import COMPLEX_TYPES, FLOAT_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
 
 ElementText = Callable[[Any], str]
 
@@ -76,6 +77,10 @@ _SHIFTS = {"<<": "shifted_left", ">>": "shifted_right"}
 
 _WRAPPED = tuple(dtype for dtype in (*SIGNED_TYPES, *UNSIGNED_TYPES) if dtype != "int64")
 """Integers of which Numba computes with wider ones."""
+
+_SMALL_INTEGERS = ("int8", "int16", "uint8", "uint16")
+"""Integers that floats are converted to by way of int32, as NumPy does: of numbers that they cannot hold, LLVM's
+vectors would give others than its scalars do."""
 
 _NUMPY_ONLY = ("cbrt", "fmod", "minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc")
 """Calls that are NumPy's: those that ``math`` or Numba's ``math`` lacks, and those that keep a float a float."""
@@ -140,12 +145,18 @@ class _Printer:
                 # Both branches have the node's dtype; the conditional expression binds least of all.
                 condition_text = self.operand(condition, 1)
                 return f"{self.operand(then, 1)} if {condition_text} else {self.operand(otherwise, 0)}", 0
-            case Cast(operand, dtype):
-                if dtype == "bool":
-                    return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
-                return f"{MARK}np.{dtype}({self.text(operand)})", _ATOM
+            case Cast():
+                return self.cast(expression)
             case _:
                 assert_never(expression)
+
+    def cast(self, node: Cast) -> tuple[str, int]:
+        operand, dtype = node.operand, node.dtype
+        if dtype == "bool":
+            return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
+        if self.compiled and dtype in _SMALL_INTEGERS and operand.dtype in FLOAT_TYPES:
+            return f"{MARK}np.{dtype}({MARK}np.int32({self.text(operand)}))", _ATOM
+        return f"{MARK}np.{dtype}({self.text(operand)})", _ATOM
 
     def call(self, node: Call) -> tuple[str, int]:
         match node:
@@ -258,9 +269,13 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
             return array(name)
         case ReturnedPart(name, axes):
             return f"{array(name)}[{', '.join(_axis_text(axis, value) for axis in axes)}]"
-        case ReturnedTuple(items):
+        case ReturnedList(parts, are_weak, kind):
+            return _list_text([result_text(part, value, array) for part in parts], are_weak, kind)
+        case ReturnedTuple(items, kind, is_list=is_list):
             inner = ", ".join(result_text(item, value, array) for item in items)
-            return f"({inner},)" if len(items) == 1 else f"({inner})"
+            if is_list:
+                return f"[{inner}]"
+            return f"{kind}({inner},)" if len(items) == 1 else f"{kind}({inner})"
         case ReturnedChoice(condition, then, otherwise):
             texts = (result_text(side, value, array) for side in (then, otherwise))
             yes, no = texts
@@ -272,6 +287,21 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
             return f"{MARK}raised({literals})"
         case _:
             return value(result)
+
+
+def _list_text(arrays: Sequence[str], are_weak: Sequence[bool], kind: str) -> str:
+    """The text of a list with the elements of arrays.
+
+    Args:
+        arrays: the texts of the arrays.
+        are_weak: of each whether its elements are Python's own numbers.
+        kind: what an element of the list is.
+    """
+    texts = [f"{text}.tolist()" if weak else f"{MARK}list({text})" for text, weak in zip(arrays, are_weak, strict=True)]
+    if kind == "number":
+        return texts[0]
+    zipped = f"{MARK}zip({', '.join(texts)})"
+    return f"{MARK}list({zipped})" if kind == "tuple" else f"{MARK}list({MARK}map({MARK}list, {zipped}))"
 
 
 def _axis_text(axis: ReturnedAxis, value: Callable[[Expression], str]) -> str:

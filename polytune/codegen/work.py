@@ -40,7 +40,7 @@ __all__ = ["write_works"]
 
 _SHORT_ROW = 32  # elements, from which on a row has lines of its own
 _GUESSED_TRIPS = 8
-"""How often a loop inside of a statement runs, whose bounds depend on data."""
+"""The iterations that a loop inside of a statement is taken to have where its bounds depend on data."""
 
 
 def write_works(writer: SourceWriter, programs: Sequence[Program], scop: Scop) -> None:
@@ -143,13 +143,13 @@ class _WorkWriter:
                 self.writer.line(f"{node.name} = {_text(node.value)}")
         it = self.reader.work_of_nodes(nodes, place)
         is_vector, chain = self.vectorisation.is_vectorised(nodes, place), self.vectorisation.chained(nodes, place)
-        self.add(it, is_vector, chain, place.position)
+        self.add(it, is_vector, chain, place.position, self.vectorisation.sums_in_memory(nodes, place))
         for node in nodes:
             if isinstance(node, Compute):
                 for operation in node.operations:
                     self.inner_loops(operation, place)
 
-    def add(self, it: IterationWork, is_vector: int, chain: int, position: int) -> None:
+    def add(self, it: IterationWork, is_vector: int, chain: int, position: int, sums: int = 0) -> None:
         """Write the line that enters an iteration into the account.
 
         Args:
@@ -157,10 +157,12 @@ class _WorkWriter:
             is_vector: whether compilers can be expected to take several at a time.
             chain: how many operations it waits for of the iteration before.
             position: which of the loops around it is innermost.
+            sums: how many sums it loads and stores.
         """
         accesses = ", ".join(map(repr, it.described)) + ("," if it.accesses else "")
         counts = ", ".join(f"{each:g}" for each in (it.operations, it.divisions, it.calls, it.branches, it.vectors))
-        self.writer.line(f"$account.add(({counts}), ({accesses}), {is_vector}, {chain}, {position})")
+        stored = f", {sums}" if sums else ""
+        self.writer.line(f"$account.add(({counts}), ({accesses}), {is_vector}, {chain}, {position}{stored})")
 
     def inner_loops(self, operation: Operation, place: LoopPlace) -> None:
         """Enter the loops inside of a statement, whose bounds may depend on data."""

@@ -30,8 +30,9 @@ def is_allocation(frame: Frame, node: ast.expr) -> bool:
     return any(function is maker for maker in _MAKERS)
 
 
-def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str:
-    """Declare the array that ``target = np.empty(...)`` makes outside all loops.  Return its name in the SCoP.
+def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str | None:
+    """Declare the array that ``target = np.empty(...)`` makes outside all loops.  Return its name in the SCoP; None
+    where its shape depends on data.
 
     Args:
         frame: where it stands.
@@ -39,7 +40,7 @@ def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str:
         node: the call.
 
     Raises:
-        UnsupportedSourceError: its shape or type is not known beforehand.
+        UnsupportedSourceError: its type is not known beforehand.
     """
     assert isinstance(node, ast.Call)
     kernel, source = frame.kernel, frame.source
@@ -64,7 +65,10 @@ def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str:
         dtype = element_type_of(frame, arguments["dtype"], among=DATA_TYPES)
     if frame.assigned[target.id] != 1 or name in kernel.arrays:
         name = kernel.fresh(name)
-    affine = tuple(_extent(frame, node, f"{name}_{dimension}", extent) for dimension, extent in enumerate(extents))
+    found = [_extent(frame, f"{name}_{dimension}", extent) for dimension, extent in enumerate(extents)]
+    affine = tuple(extent for extent in found if extent is not None)
+    if len(affine) < len(found):
+        return None
     for size in affine:
         require_size(frame, node, size.expression)
     kernel.extents.update({(name, dimension): extent for dimension, extent in enumerate(affine)})
@@ -110,16 +114,10 @@ def _shape(frame: Frame, node: ast.expr) -> tuple[Value, ...]:
     return tuple(number(frame, element) for element in elements)
 
 
-def _extent(frame: Frame, node: ast.AST, name: str, value: Value) -> Value:
-    if value.is_integer:
-        if frame.kernel.affine.is_function(value.expression):
-            return value
-        derived = derive(frame, frame.kernel.fresh(name), value)
-        if derived is not None:
-            return derived
-    raise frame.source.refusal(
-        node,
-        "the shape of a local array depends on data",
-        "its size must be known when the kernel starts, from its integer arguments and the shapes of its arrays",
-        "pass the size as an integer argument, or the array itself as an argument",
-    )
+def _extent(frame: Frame, name: str, value: Value) -> Value | None:
+    """An extent that is known when the kernel starts; None for any other number."""
+    if not value.is_integer:
+        return None
+    if frame.kernel.affine.is_function(value.expression):
+        return value
+    return derive(frame, frame.kernel.fresh(name), value)

@@ -9,6 +9,7 @@ from polytune.frontend.allocation import allocate, is_allocation
 from polytune.frontend.array_expressions.assigning import assign_part, is_part, replace_by_product
 from polytune.frontend.array_expressions.creation import display
 from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.flat import is_flat
 from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.stores import element_target, update
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
@@ -47,6 +48,7 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
         targets: what is assigned to, in this order; one or more.
         value: the right side.
     """
+    targets = [_all_of_flat(target) for target in targets]
     for target in targets:
         if isinstance(target, ast.Attribute) and target.attr == "shape":
             raise refused_shape(frame, target, frame.source.segment(target.value))
@@ -79,6 +81,15 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
         assign_number(frame, node, target, result)
 
 
+def _all_of_flat(target: ast.expr) -> ast.expr:
+    """``A.flat[:]`` for ``A.flat``; any other target itself."""
+    if not is_flat(target):
+        return target
+    assert isinstance(target, ast.Attribute)
+    flat = ast.copy_location(ast.Attribute(target.value, "flat", ast.Load()), target)
+    return ast.copy_location(ast.Subscript(flat, ast.Slice(), ast.Store()), target)
+
+
 def _operand(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> Operand | None:
     """Return what is assigned; None where the target has been bound to something else that a call returns."""
     if isinstance(value, ast.Tuple | ast.List) and value.elts and all(is_part(frame, target) for target in targets):
@@ -105,8 +116,12 @@ def _bind(frame: Frame, node: ast.stmt, target: ast.Name, value: ast.expr, shape
     binding: Binding
     if shape is not None:
         binding = ShapeBinding(shape)
-    elif is_allocation(frame, value) and frame.is_top_level and frame.assigned[target.id] == 1:
-        array = allocate(frame, target, value)
+    elif (
+        is_allocation(frame, value)
+        and frame.is_top_level
+        and frame.assigned[target.id] == 1
+        and (array := allocate(frame, target, value)) is not None
+    ):
         frame.kernel.owners[array] = (id(frame.names), target.id)
         binding = ArrayBinding(array)
     elif isinstance(value, ast.Tuple | ast.List):

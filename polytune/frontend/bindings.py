@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 
 from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import Frame
+from polytune.frontend.lists import returned_list
 from polytune.frontend.meanings import (
     ArrayBinding,
+    ListBinding,
     Meaning,
     ObjectBinding,
     SelectionBinding,
@@ -40,6 +43,9 @@ def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
     Raises:
         UnsupportedSourceError: it is outside the language, or a call that returns nothing.
     """
+    growing = returned_list(node)
+    if growing is not None and isinstance(node, ast.Tuple):
+        return ListBinding(tuple(meaning_of(frame, element) for element in node.elts), growing.kind)
     named = _meaning_of_name(frame, node) if isinstance(node, ast.Name) else None
     if named is not None:
         return named
@@ -50,7 +56,8 @@ def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
     if side is not None:
         return meaning_of(frame, side, alone=alone)
     if isinstance(node, ast.Tuple | ast.List):
-        return TupleBinding(tuple(meaning_of(frame, element) for element in unstarred(frame, node.elts)))
+        items = tuple(meaning_of(frame, element) for element in unstarred(frame, node.elts))
+        return TupleBinding(items, is_list=isinstance(node, ast.List))
     item = item_of(frame, node) if isinstance(node, ast.Subscript | ast.Attribute) else None
     if item is not None:
         return item
@@ -104,8 +111,8 @@ def map_values(meaning: Meaning, change: Callable[[Value], Value]) -> Meaning:
     match meaning:
         case ValueBinding(value):
             return ValueBinding(change(value))
-        case TupleBinding(items, fields):
-            return TupleBinding(tuple(map_values(item, change) for item in items), fields)
+        case TupleBinding(items):
+            return replace(meaning, items=tuple(map_values(item, change) for item in items))
         case ShapeBinding(extents):
             return TupleBinding(tuple(ValueBinding(change(extent)) for extent in extents))
     return meaning
@@ -116,6 +123,8 @@ def map_arrays(meaning: Meaning, change: Callable[[ArrayValue], Meaning]) -> Mea
     match meaning:
         case ViewBinding(view):
             return change(view)
-        case TupleBinding(items, fields):
-            return TupleBinding(tuple(map_arrays(item, change) for item in items), fields)
+        case TupleBinding(items):
+            return replace(meaning, items=tuple(map_arrays(item, change) for item in items))
+        case ListBinding(parts):
+            return replace(meaning, parts=tuple(map_arrays(part, change) for part in parts))
     return meaning

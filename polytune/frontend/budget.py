@@ -40,7 +40,7 @@ PHASE_BUDGET = 4_000_000
 the scheduler takes for any kernel of PolyBench."""
 
 OPERATIONS_A_SECOND = 1_500_000
-"""How many of its basic operations isl does in a second where they are slow, as when it generates loops."""
+"""The number of its basic operations that isl does in a second where they are slow, as when it generates loops."""
 
 NEEDED_SECONDS = 2.0
 """The processor time of what is done even when the kernel has used up its own, in seconds."""

@@ -15,6 +15,7 @@ from polytune.frontend.comprehensions import Meaning
 from polytune.frontend.desugaring import meaning_outside
 from polytune.frontend.frame import assigned_names
 from polytune.frontend.meanings import Binding, ObjectBinding
+from polytune.frontend.named_tuples import named_fields
 from polytune.frontend.source import NestedFunction, Source, inlinable, nodes_inside, read_source
 from polytune.records import dataclass
 
@@ -47,12 +48,14 @@ class CalledFunctions:
         known: whether they may write, of functions that have been asked for.
         looping: whether they have loops, or make arrays.
         making: whether they make arrays.
+        giving: whether they return tuples.
     """
 
     raising: set[Hashable] = field(default_factory=set)
     known: dict[Any, bool] = field(default_factory=dict)
     looping: dict[Any, bool] = field(default_factory=dict)
     making: dict[Any, bool] = field(default_factory=dict)
+    giving: dict[Any, bool] = field(default_factory=dict)
 
     def raises(self, function: FunctionType | NestedFunction | ast.FunctionDef | None) -> bool:
         """Return whether a function raises exceptions."""
@@ -83,6 +86,38 @@ class CalledFunctions:
     def makes_arrays(self, function: Any) -> bool:
         """Return whether a Python object is a function of the user's that makes arrays, or calls one."""
         return self._asked(function, self.making, self.has_new_arrays)
+
+    def gives_tuples(self, function: Any) -> bool:
+        """Return whether a Python object is a class of named tuples, or a function of the user's that gives tuples."""
+        return bool(named_fields(function)) or self._asked(function, self.giving, self.returns_tuples)
+
+    def returns_tuples(self, body: Iterable[ast.stmt], meaning: Meaning) -> bool:
+        """Return whether statements return tuples, or what functions give that return some, or assign such in branches.
+
+        Args:
+            body: the statements.
+            meaning: what names from outside of their function mean.
+        """
+        for node in nodes_inside(body):
+            match node:
+                case ast.Return(ast.Tuple() | ast.List()):
+                    return True
+                case ast.Return(ast.Call(function)) if self.gives_tuples(meaning(function)):
+                    return True
+                case ast.If(_, then, otherwise) if self.assigns_tuples([*then, *otherwise], meaning):
+                    return True
+        return False
+
+    def assigns_tuples(self, body: Iterable[ast.stmt], meaning: Meaning) -> bool:
+        """Return whether statements assign tuples to names.
+
+        Args:
+            body: the statements.
+            meaning: what names from outside of their function mean.
+        """
+        assigned = (node.value for node in nodes_inside(body) if isinstance(node, ast.Assign))
+        calls = (value for value in assigned if isinstance(value, ast.Call))
+        return any(self.gives_tuples(meaning(call.func)) for call in calls)
 
     def has_new_arrays(self, body: Iterable[ast.stmt], meaning: Meaning) -> bool:
         """Return whether statements make arrays of numbers, or call functions that do.

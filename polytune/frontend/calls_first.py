@@ -8,9 +8,12 @@ order in which Python evaluates an expression.
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 from polytune.frontend.called_functions import CalledFunctions
 from polytune.frontend.comprehensions import Meaning, placed
@@ -29,7 +32,7 @@ GUARDED = "is_guarded"
 """The attribute of calls after which the function returns if they have raised an exception."""
 
 PASSED_ON = "passed on"
-"""What marks a return that passes on the exception of a function that was called."""
+"""The mark of a return that passes on the exception of a function that was called."""
 
 
 def with_calls_first(
@@ -62,9 +65,25 @@ def with_calls_first(
 
     def loops(call: ast.Call) -> bool:
         inner = definition(call)
-        return functions.loops(meaning(call.func)) if inner is None else functions.has_loops(inner.body, meaning)
+        if inner is None:
+            return _is_reduction(call, meaning) or functions.loops(meaning(call.func))
+        return functions.has_loops(inner.body, meaning)
 
     return _Separator(is_separate, raises, loops, fresh).block(body)
+
+
+_REDUCTIONS = (
+    *(builtins.sum, builtins.min, builtins.max, builtins.any, builtins.all, np.sum, np.prod, np.min, np.max),
+    *(np.mean, np.median, np.std, np.var, np.any, np.all, np.argmin, np.argmax, np.count_nonzero),
+)
+
+
+def _is_reduction(call: ast.Call, meaning: Meaning) -> bool:
+    """Return whether a call may make one number of a whole array, which loops compute."""
+    if len(call.args) != 1 or call.keywords or isinstance(call.args[0], _SCOPES):
+        return False
+    function = meaning(call.func)
+    return any(function is each for each in _REDUCTIONS)
 
 
 class _Separator:

@@ -16,6 +16,7 @@ from typing import Any
 from polytune.errors import SourceLocation
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add, coefficients, normal
+from polytune.frontend.array_expressions.slices import OUTSIDE
 from polytune.frontend.expression import (
     Assign,
     Binary,
@@ -36,6 +37,7 @@ from polytune.frontend.expression import (
     While,
     children,
     counted_from_either_end,
+    map_children,
     walk,
 )
 from polytune.frontend.frame import KernelWalk
@@ -121,6 +123,7 @@ class _Checker:
         violation = self.any_of(self.violation(each) for each in tested)
         if violation is None:
             return (operation,)
+        operation = self.in_range(operation)
         return (Checked(violation, self.report, self.place(tested, location), (operation,), leaves=inside),)
 
     def endless(self, condition: Expression, body: tuple[Operation, ...], location: SourceLocation) -> Operation:
@@ -159,7 +162,7 @@ class _Checker:
         """
         match expression:
             case Element(_, subscripts):
-                inner = [self.violation(counted_from_either_end(each) or each) for each in subscripts]
+                inner = [self.violation(self.index(each)) for each in subscripts]
                 return self.any_of([*inner, self.own_violation(expression)])
             case Select(condition, then, otherwise):
                 sides = self.violation(then), self.violation(otherwise)
@@ -186,11 +189,53 @@ class _Checker:
             extent, least = self.extents[element.array, dimension], Constant(0, "int64")
             if self.is_cut_off(subscript, extent):
                 continue
+            part = of_part(subscript)
+            if part is not None:
+                subscript, length = part
+                if normal(length) != normal(extent):  # a part has no more elements, which is tested once
+                    found.append(Compare(">", length, extent))
+                    extent = length
             index = counted_from_either_end(subscript)
             if index is not None:
                 subscript, least = index, Unary("-", extent, "int64")
-            found += range_violations(subscript, least, extent)
+            wrong = range_violations(subscript, least, extent)
+            found += wrong[1:] if len(wrong) > 1 and self.is_counted_up(subscript) else wrong
         return self.any_of(found)
+
+    def index(self, subscript: Expression) -> Expression:
+        """A subscript as it is computed, before it is known to be in range."""
+        part = of_part(subscript)
+        subscript = subscript if part is None else part[0]
+        return counted_from_either_end(subscript) or subscript
+
+    def in_range(self, node: Any) -> Any:
+        """An operation with the subscripts that its elements have where they are in range."""
+        node = map_children(node, self.in_range)
+        if not isinstance(node, Element):
+            return node
+        place = self.locations.find(node)
+        subscripts = tuple(map(self.subscript_in_range, node.subscripts))
+        if subscripts == node.subscripts:
+            return node
+        changed = replace(node, subscripts=subscripts)
+        return changed if place is None else self.locations.record(changed, place)
+
+    def subscript_in_range(self, subscript: Expression) -> Expression:
+        part = of_part(subscript)
+        subscript = subscript if part is None else part[0]
+        index = counted_from_either_end(subscript)
+        return index if index is not None and self.is_counted_up(index) else subscript
+
+    def is_counted_up(self, subscript: Expression) -> bool:
+        """Return whether a subscript is made of what loops inside of statements count from 0 on, and is 0 or more."""
+        match subscript:
+            case Counter(name):
+                return name in self.stops
+            case Constant(value):
+                return bool(value >= 0)
+            case Binary("+" | "*", left, right):
+                return self.is_counted_up(left) and self.is_counted_up(right)
+        return False
 
     def is_cut_off(self, subscript: Expression, extent: Expression) -> bool:
         """Return whether a subscript is ``first + step * k`` of a slice that is cut off at this extent, where k goes
@@ -217,6 +262,16 @@ class _Checker:
     def any_of(conditions: Iterable[Expression | None]) -> Expression | None:
         found = tuple(dict.fromkeys(condition for condition in conditions if condition is not None))
         return found[0] if len(found) == 1 else Logical("or", found) if found else None
+
+
+def of_part(subscript: Expression) -> tuple[Expression, Expression] | None:
+    """A subscript of a part of an array, and the part's extent, see ``slices.in_part``; None for any other one."""
+    match subscript:
+        case Select(
+            Logical("and", (Compare(">=", low, Constant(0)), Compare("<", high, length))), index, Constant(outside)
+        ) if low == high == index and outside == OUTSIDE:
+            return index, length
+    return None
 
 
 def has_tests(statements: Iterable[Statement]) -> bool:

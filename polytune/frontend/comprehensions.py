@@ -240,12 +240,14 @@ def written_out(node: ast.expr, meaning: Meaning) -> ast.expr | None:
         node: the expression.
         meaning: what names from outside of the function mean.
     """
+    made: type[ast.List] | type[ast.Tuple] = ast.List
     match node:
         case ast.ListComp(element, [generator]):
             pass
         case ast.Call(function, [ast.GeneratorExp(element, [generator]) | ast.ListComp(element, [generator])], []):
             if not any(meaning(function) is each for each in _DISPLAYS):
                 return None
+            made = ast.Tuple if meaning(function) is builtins.tuple else ast.List
         case _:
             return None
     values = None if generator.ifs or generator.is_async else _values(generator.iter, meaning)
@@ -257,7 +259,7 @@ def written_out(node: ast.expr, meaning: Meaning) -> ast.expr | None:
         if names is None:
             return None
         elements.append(replaced(element, names))
-    return placed(ast.List(elements, ast.Load()), node)
+    return placed(made(elements, ast.Load()), node)
 
 
 def _values(node: ast.expr, meaning: Meaning) -> list[ast.expr] | None:

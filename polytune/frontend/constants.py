@@ -10,6 +10,7 @@ import numpy as np
 from polytune.frontend.expression import Constant
 from polytune.frontend.frame import Frame, KernelWalk
 from polytune.frontend.meanings import Meaning, TupleBinding, ValueBinding
+from polytune.frontend.named_tuples import named_fields
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import Array, ArrayRole
 from polytune.signature import DATA_TYPES
@@ -77,4 +78,5 @@ def tuple_of(value: Any) -> Meaning | None:
             items.append(ValueBinding(Value(Constant(item, dtype), weak=True)))
         else:
             return None
-    return TupleBinding(tuple(items), tuple(getattr(value, "_fields", ())))
+    fields = named_fields(type(value))
+    return TupleBinding(tuple(items), fields, type(value) if fields else None, isinstance(value, list))

@@ -172,6 +172,7 @@ def lower_sequential(
     inner = around.inside(
         conditional=True,
         opaque=True,
+        repeated=frame.repeated + (not known),
         carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),
     )
     _forget(inner, names.keys(), node.body)
@@ -335,7 +336,10 @@ def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
     _make_own(frame, node)
     names = assigned_names(node.body)
     inner = frame.inside(
-        conditional=True, opaque=True, carried=frame.carried | assigned_names(node.body, loop_variables=False).keys()
+        conditional=True,
+        opaque=True,
+        repeated=frame.repeated + 1,
+        carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),
     )
     _forget(inner, names.keys(), node.body)
     test = condition(replace(inner, pure=True), node.test)

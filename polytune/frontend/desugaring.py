@@ -17,6 +17,7 @@ from polytune.frontend import comprehensions
 from polytune.frontend.comprehensions import Meaning, placed
 from polytune.frontend.frame import assigned_names
 from polytune.frontend.jumps import own_jumps
+from polytune.frontend.lists import with_lists_as_arrays
 from polytune.frontend.matching import branches
 from polytune.frontend.shape_assignments import assigned_shapes, reshapes
 from polytune.frontend.source import Source
@@ -47,14 +48,18 @@ def meaning_outside(source: Source, local: Collection[str]) -> Meaning:
     return meaning
 
 
-def desugared(body: Sequence[ast.stmt], meaning: Meaning, fresh: Callable[[str], str]) -> list[ast.stmt]:
+def desugared(
+    body: Sequence[ast.stmt], meaning: Meaning, fresh: Callable[[str], str], arguments: Iterable[str] = ()
+) -> list[ast.stmt]:
     """The statements of a function without syntax that stands for other syntax.
 
     Args:
         body: the statements, which stay as they are.
         meaning: what names from outside of the function mean.
         fresh: gives a name that the function does not have, like the one given.
+        arguments: the names that have a value before.
     """
+    body = with_lists_as_arrays(body, arguments, meaning, fresh)
     return _Desugarer(meaning, fresh, assigned_names(body)).block(body)
 
 

@@ -23,9 +23,11 @@ from polytune.frontend.complex_numbers import conjugated
 from polytune.frontend.expression import Cast, Element, Select, walk
 from polytune.frontend.frame import Frame
 from polytune.frontend.functions import ArityError, apply, is_known
+from polytune.frontend.lists import count_of
 from polytune.frontend.literals import constant_value, read_text
 from polytune.frontend.meanings import (
     ArrayBinding,
+    ListBinding,
     Meaning,
     ObjectBinding,
     ScalarBinding,
@@ -193,11 +195,14 @@ def _name(frame: Frame, node: ast.Name) -> Operand:
             )
         case ObjectBinding(thing):
             return constant_value(frame, node, thing)
-        case UnsizedBinding():
+        case UnsizedBinding() | ListBinding():
             raise AssertionError("lookup refuses it")
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
+    if count_of(node) is not None:
+        element = read_element(frame, node, read)
+        return Value(element, weak=frame.kernel.lists[element.array].is_weak)
     grid = outside_object(frame, node.value) if isinstance(node.value, ast.Attribute | ast.Name) else None
     if is_grid(grid):
         return _grid(frame, node, grid)

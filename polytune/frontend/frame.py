@@ -18,7 +18,7 @@ import islpy as isl
 
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend.affine import AffineBuilder
-from polytune.frontend.array_expressions.values import ArrayValue, Operand
+from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Operand, Sum
 from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator
 from polytune.frontend.expression import Counter as LoopCounter
 from polytune.frontend.meanings import Binding, Meaning
@@ -43,6 +43,14 @@ class RaisingFunctionError(Exception):
     """A function that is called raises exceptions, which its callers have to pass on; the walk starts again."""
 
 
+class TupleVariableError(Exception):
+    """A name turned out to hold several tuples, one after the other; the walk starts again."""
+
+
+class SeveralArraysError(Exception):
+    """A function that is called returns different arrays at different places; the walk starts again."""
+
+
 class NumPyLoopError(Exception):
     """A loop turned out to need that NumPy runs it as a whole; the walk starts again."""
 
@@ -50,6 +58,11 @@ class NumPyLoopError(Exception):
 class SidesOfBranchError(Exception):
     """A name is read that means one array after one side of a branch, and another one after the other; the walk starts
     again, and copies both into one."""
+
+
+class NewKnowledgeError(Exception):
+    """Something has been found of a variable or a list that what was walked before depends on; the walk starts
+    again."""
 
 
 class ShapesOfDataError(UnsupportedSourceError):
@@ -74,7 +87,10 @@ class LoopRange:
 class Knowledge:
     """The findings of earlier walks: the variables that need memory, the types of those, and the names that refused
     statements assign.  And which functions may write arrays, and which raise exceptions; the loops that NumPy runs,
-    by their files and places; and the branches after which a name with different arrays on their sides is read."""
+    by their files and places; the branches after which a name with different arrays on their sides is read; the
+    variables that change in loops after a place that asks how great they may be; the types of what lists hold, by
+    their arrays; by functions and names, the variables that hold several tuples; and the functions that return several
+    arrays."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
@@ -83,6 +99,25 @@ class Knowledge:
     raising: set[Any] = field(default_factory=set)
     by_numpy: set[tuple[str, int, int]] = field(default_factory=set)
     read_after: set[tuple[str, int, int, str]] = field(default_factory=set)
+    changed_later: set[str] = field(default_factory=set)
+    lists: dict[str, frozenset[ScalarKind]] = field(default_factory=dict)
+    tuples: dict[tuple[Any, str], Any] = field(default_factory=dict)
+    merged: set[Any] = field(default_factory=set)
+
+
+@dataclass
+class GrowingArray:
+    """An array that has the elements of a list.
+
+    Attributes:
+        room: the parameter that says how many there may be.
+        is_weak: whether they are Python's own numbers.
+        sites: where one is added: the place, the count before, and how many assignments of it there have been.
+    """
+
+    room: str
+    is_weak: bool
+    sites: list[tuple[Frame, Expression, int]] = field(default_factory=list)
 
 
 @dataclass
@@ -119,6 +154,21 @@ class CapturedValue:
     position: int
 
 
+@dataclass(frozen=True)
+class AssignedInteger:
+    """An assignment of an integer to a variable in memory, as far as the walk has come.
+
+    Attributes:
+        variable: what is assigned to.
+        value: what is assigned.
+        frame: where that stands.
+    """
+
+    variable: Element
+    value: Expression
+    frame: Frame
+
+
 @dataclass
 class KernelWalk:
     """The results of one walk over a kernel and all that is inlined into it.
@@ -143,6 +193,12 @@ class KernelWalk:
         captured: variables that keep integers which depend on data, by what these are.
         most: of extents that depend on data, what they are at most.
         bounds: the variables of ``captured``.
+        assigned_integers: the assignments of integers to variables, by their names, in the order of the walk.
+        unchanged: variables that are taken not to change any more in a part of the program, and how many of their
+            assignments had been seen then, and the most that they were taken to be.
+        asked: the variables of which is being found out how great they may be.
+        sized_by_room: the extents of which nothing says that.
+        sums: the sums that variables keep, and where these are computed.
         cut_off: of slices with bounds that depend on data, by their first subscripts, their steps and the bounds of the
             loops over them, the extents that all their subscripts are within.
         known: what has been found to hold at places of the program.
@@ -151,7 +207,10 @@ class KernelWalk:
         written_back: where copies in other shapes are made, the arrays that get their elements when the kernel ends,
             and the copies.
         counts: the variables that count the elements which calls of the library give.
-        extracted: of what masks select under a name, the arrays that have been made of it, and after which nodes.
+        extracted: of what masks select under a name, the arrays that have been made of it, and among which nodes.
+        selected: by masks of names, how many elements they select, and among which nodes they have been counted.
+        masks: copies of masks, by the arrays that they are copies of.
+        lists: the arrays that are lists to Python.
         states: the arrays that stand for states which calls of the library change, by what they are.
         raised: the variable that says which exception a function that is called has raised; empty where none does.
         exceptions: those, by their numbers from 1.
@@ -175,6 +234,7 @@ class KernelWalk:
     taken: set[str] = field(default_factory=set)
     derived: dict[Expression, str] = field(default_factory=dict)
     calls: list[FunctionType | NestedFunction] = field(default_factory=list)
+    results: set[str] = field(default_factory=set)
     locations: ElementLocations = field(default_factory=ElementLocations)
     result: Result | None = None
     preconditions: tuple[str, ...] = ()
@@ -187,6 +247,11 @@ class KernelWalk:
     captured: dict[Expression, CapturedValue] = field(default_factory=dict)
     most: dict[Expression, Expression] = field(default_factory=dict)
     bounds: set[str] = field(default_factory=set)
+    assigned_integers: dict[str, list[AssignedInteger]] = field(default_factory=dict)
+    unchanged: list[tuple[Element, int, list[Node], Expression | None]] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
+    sized_by_room: set[Expression] = field(default_factory=set)
+    sums: dict[str, tuple[Frame, Sum]] = field(default_factory=dict)
     cut_off: dict[tuple[Expression, int | Expression, Expression], Expression] = field(default_factory=dict)
     known: dict[Any, isl.Set] = field(default_factory=dict)
     proven: dict[Any, bool] = field(default_factory=dict)
@@ -194,6 +259,9 @@ class KernelWalk:
     written_back: list[tuple[ast.AST, ArrayValue, ArrayValue]] = field(default_factory=list)
     counts: set[str] = field(default_factory=set)
     extracted: dict[tuple[str, str], tuple[list[Node], ArrayValue]] = field(default_factory=dict)
+    selected: dict[str, tuple[list[Node], Element]] = field(default_factory=dict)
+    masks: dict[ArrayRegion, tuple[ArrayValue, list[Node], int]] = field(default_factory=dict)
+    lists: dict[str, GrowingArray] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     raised: str = ""
     exceptions: list[Result] = field(default_factory=list)
@@ -256,12 +324,14 @@ class Frame:
 
     Attributes:
         nodes: where the program that is made goes.
+        around: where the programs go that this one is to be a part of, outermost first.
         assigned: how often each local name is assigned in the function.
         names: the unique names of local names.
         iterators: the iterators of all loops around, those of callers included.
         carried: the names that loops around assign, so that they may have a value from the iteration before.
         conditional: whether an ``if`` or ``while`` stands around.
         opaque: whether a ``while`` stands around, in which no loop may be.
+        repeated: how many loops are around of which nothing says how many iterations they have.
         pure: whether what is being read may not be evaluated at all, so that no statement may be made for it.
         is_kernel: whether this is the kernel itself.
         pinned: the names of arrays that later iterations of loops around may read as they are left.
@@ -275,11 +345,13 @@ class Frame:
     bindings: dict[str, Binding]
     nodes: list[Node]
     assigned: Counter[str]
+    around: tuple[list[Node], ...] = ()
     names: dict[str, str] = field(default_factory=dict)
     iterators: tuple[str, ...] = ()
     carried: frozenset[str] = frozenset()
     conditional: bool = False
     opaque: bool = False
+    repeated: int = 0
     pure: bool = False
     is_kernel: bool = True
     pinned: frozenset[str] = frozenset()
@@ -325,7 +397,7 @@ class Frame:
 
     def inside(self, **changes: Any) -> Frame:
         """The same function within a loop or branch: its own nodes and its own copy of the bindings."""
-        return replace(self, nodes=[], bindings=dict(self.bindings), **changes)
+        return replace(self, nodes=[], around=(*self.around, self.nodes), bindings=dict(self.bindings), **changes)
 
     def fresh(self, name: str) -> str:
         """A local name that neither the function nor anything else has."""
@@ -336,6 +408,10 @@ class Frame:
             candidate = f"{name}_{number}"
         self.kernel.taken.add(candidate)
         return candidate
+
+    def is_in(self, nodes: list[Node]) -> bool:
+        """Return whether the place is in a program that is still being made, or in a part of it."""
+        return any(each is nodes for each in (*self.around, self.nodes))
 
     @property
     def is_top_level(self) -> bool:

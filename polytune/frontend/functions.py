@@ -6,6 +6,7 @@ took it from; NumPy's own are ``minimum``, ``maximum`` (NaN wins), ``fmin``, ``f
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -72,7 +73,7 @@ NUMPY_NAMES = {
     "atanh": "arctanh",
     "atan2": "arctan2",
 }
-"""Return what NumPy calls functions that have another name in ``math``."""
+"""NumPy's names of functions that have another name in ``math``."""
 
 _OF_TRUTHS = {
     np.add: "or",
@@ -84,7 +85,7 @@ _OF_TRUTHS = {
     max: "or",
     min: "and",
 }
-"""Return what NumPy's arithmetic makes of truth values, and the extrema of Python."""
+"""The logical operations that NumPy's arithmetic is on truth values, and the extrema of Python."""
 
 _COMPARISONS = {
     np.less: "<",
@@ -333,6 +334,11 @@ def _convert(dtype: str, weak: bool, arguments: list[Value]) -> Value:
 _Rule = tuple[int, int, Callable[[list[Value]], Value]]
 
 
+def _of_complex(name: str, arguments: list[Value]) -> Value:
+    """A function of ``cmath``, which gives a complex number of real ones, too."""
+    return replace(call(name, [cast(arguments[0], "complex128", weak=True)], python=False), weak=True)
+
+
 def _own_rules() -> dict[Any, _Rule]:
     """The functions that have a rule each."""
     many = 64
@@ -419,6 +425,11 @@ def _table() -> dict[Any, _Rule]:
         in_numpy = getattr(np, NUMPY_NAMES.get(name, name), None)
         if in_numpy is not None and in_numpy not in table:
             table[in_numpy] = (arity, arity, partial(_function, name, False))
+    for name in COMPLEX_FUNCTIONS:
+        in_cmath = getattr(cmath, name, None)
+        if in_cmath is not None:
+            table[in_cmath] = (1, 1, partial(_of_complex, name))
+    table[cmath.phase] = (1, 1, lambda arguments: replace(angle(arguments[0]), weak=True))
     table[np.around], table[np.fix] = table[np.round], table[np.trunc]
     return table
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 
 MARK = "$"
-"""What a generated name begins with.  No identifier of Python has it, so no name of a kernel is ever taken for one of
-these, nor one of these for a name of a kernel."""
+"""The first character of a generated name.  No identifier of Python has it, so no name of a kernel is ever taken for
+one of these, nor one of these for a name of a kernel."""
 
 WORD = r"[A-Za-z0-9_\u0080-\U0010ffff]+"
-"""What identifiers of Python consist of, and a little more."""
+"""The characters of Python's identifiers, and a little more."""
 
 _MARKED = re.compile(rf"\{MARK}{WORD}(?:\{MARK}{WORD})*")
 

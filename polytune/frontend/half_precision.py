@@ -32,7 +32,7 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.frame import KernelWalk
 from polytune.frontend.program import ElementLocations, Guard, Node, Perform, RangeLoop
-from polytune.frontend.results import Result, ReturnedChoice, ReturnedPart, ReturnedTuple
+from polytune.frontend.results import Result, ReturnedChoice, ReturnedList, ReturnedPart, ReturnedTuple
 
 __all__ = ["HALF", "lower_half_precision"]
 
@@ -169,9 +169,11 @@ class _Lowering:
         """Return a kernel's result: its numbers are float16 as before."""
         match result:
             case ReturnedTuple(items):
-                return ReturnedTuple(tuple(map(self.result, items)))
+                return replace(result, items=tuple(map(self.result, items)))
             case ReturnedChoice(condition, then, otherwise):
                 return ReturnedChoice(self.expression(condition), self.result(then), self.result(otherwise))
+            case ReturnedList(parts):
+                return replace(result, parts=tuple(map(self.result, parts)))
             case ReturnedPart():
                 part: ReturnedPart = map_children(result, self.operation)
                 return part

@@ -18,14 +18,15 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import computes_arrays
 from polytune.frontend.bindings import map_values, meaning_of
-from polytune.frontend.called_functions import CalledFunctions, local_names, meaning_in
+from polytune.frontend.called_functions import CalledFunctions, definition_of, local_names, meaning_in
 from polytune.frontend.calls_first import GUARDED, RAISED, with_calls_first
 from polytune.frontend.constants import constant_array, tuple_of
 from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, arrays_written
 from polytune.frontend.frame import Exits, Frame, UnknownNameError, assigned_names
-from polytune.frontend.jumps import structured
+from polytune.frontend.jumps import structured, with_one_return
 from polytune.frontend.meanings import ArrayBinding, Meaning, ObjectBinding, ScalarBinding, TupleBinding, ValueBinding
+from polytune.frontend.named_tuples import named_fields
 from polytune.frontend.opaque import performed
 from polytune.frontend.program import Node, Perform
 from polytune.frontend.pure import evaluate, is_expression
@@ -35,17 +36,23 @@ from polytune.frontend.source import NestedFunction, Source, read_source
 from polytune.frontend.statements import lower_block
 from polytune.frontend.stored_scalars import keep, store_scalar
 from polytune.frontend.tuple_loops import is_over_values
+from polytune.frontend.tuple_variables import with_items
 
 
 def inline_call(
-    frame: Frame, node: ast.Call, function: FunctionType | NestedFunction, *, value_used: bool, alone: bool = False
+    frame: Frame,
+    node: ast.Call,
+    function: FunctionType | NestedFunction | type,
+    *,
+    value_used: bool,
+    alone: bool = False,
 ) -> Meaning | None:
     """Inline a call.  Return what it gives, or None.
 
     Args:
         frame: where the call stands.
         node: the call.
-        function: what is called.
+        function: what is called, which may be a class of named tuples.
         value_used: whether anything is done with what it returns.
         alone: whether the statement reads nothing else, so that the function may write arrays.
 
@@ -54,6 +61,8 @@ def inline_call(
         UnknownNameError: a part of its body is refused, and noted.
     """
     kernel = frame.kernel
+    if isinstance(function, type):
+        return _named_tuple(frame, node, function)
     if function in kernel.calls:
         raise frame.source.refusal(
             node,
@@ -80,8 +89,9 @@ def inline_call(
             "an exception ends the kernel, and after such a call there is no place where that could be seen",
             f"call it in a line of its own: value = {function.__name__}(...)",
         )
-    statements = desugared(callee.tree.body, means, inner.fresh)
+    statements = desugared(callee.tree.body, means, inner.fresh, {*outer, *meanings})
     statements = with_calls_first(statements, means, inner.fresh, functions)
+    statements = with_items(statements, definition_of(function), kernel.knowledge.tuples, outer.__setitem__)
     inner.assigned = assigned_names(statements)
     if (
         value_used
@@ -91,6 +101,7 @@ def inline_call(
         and not functions.in_body(statements, means)
         and not functions.has_new_arrays(statements, means)
         and not has_slice_objects(statements, meanings)
+        and not functions.returns_tuples(statements, means)
         and not (any(isinstance(each, ast.If) for each in statements) and functions.has_loops(statements, means))
     ):
         inner.bindings = {**outer, **meanings}
@@ -113,6 +124,8 @@ def inline_call(
         inner.bindings[name] = _bind_argument(frame, inner, node, name, meaning)
     first, before = len(frame.nodes), set(kernel.arrays)
     kernel.calls.append(function)
+    if definition_of(function) in kernel.knowledge.merged:
+        statements = _with_one_return(inner, statements)
     body = structured(statements, inner.fresh, partial(is_over_values, inner))
     inner.assigned, inner.exits = assigned_names(body.statements), Exits(body.returned)
     skipped = kernel.skipped
@@ -124,10 +137,23 @@ def inline_call(
         _begin_with_zeros(frame, node, inner.exits.slots, first)
     if not value_used:
         return None
-    returned = result_of_call(inner, frame, node)
+    returned = result_of_call(inner, frame, node, function)
     if returned is not None and not alone:
         _refuse_writes(frame, node, callee.name, frame.nodes[first:], before)
     return returned
+
+
+def _with_one_return(frame: Frame, statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a function that returns several arrays with one name for them; as they are where loops do."""
+    result = frame.fresh("result")
+    frame.kernel.results.add(result)
+    return with_one_return(statements, result, frame.fresh, partial(is_over_values, frame)) or statements
+
+
+def _named_tuple(frame: Frame, node: ast.Call, kind: type) -> TupleBinding:
+    """Return what a call of a class of named tuples makes."""
+    arguments = _match_arguments(frame, node, kind.__name__, inspect.signature(kind))
+    return TupleBinding(tuple(_argument(frame, each) for each in arguments.values()), named_fields(kind), kind)
 
 
 def _begin_with_zeros(frame: Frame, node: ast.Call, scalars: Sequence[str], position: int) -> None:

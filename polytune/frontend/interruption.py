@@ -31,16 +31,16 @@ _CALL_IN_A_THREAD = 2
 """``SIGEV_THREAD``: the C library calls a function when the timer expires."""
 
 _CONTEXT_BYTES = 1024
-"""How many bytes of a context are looked at."""
+"""The number of bytes of a context that are searched."""
 
 _PATIENCE = 1.0
-"""How many seconds the call of a timer that has expired is waited for."""
+"""The seconds for which the call of a timer that has expired is waited for."""
 
 _awaiting_abortion: list[isl.Context] = []
 """Contexts that a late call may still write to: their memory must stay theirs."""
 
 _bounded = threading.local()
-"""Whether this thread is in such a block."""
+"""The state of each thread: ``now`` is true while it is in such a block."""
 
 
 @contextmanager

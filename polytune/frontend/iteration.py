@@ -8,8 +8,10 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from polytune.frontend.array_expressions.assigning import array_of, names_of, stays_equal
 from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.flat import is_flat
 from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.bindings import items_of, meaning_of
@@ -163,6 +165,9 @@ class LoopMaker:
             return self.call(
                 "max", self.placed(ast.BinOp(distance, ast.FloorDiv(), ast.Constant(size))), ast.Constant(0)
             )
+        if is_flat(source):
+            assert isinstance(source, ast.Attribute)
+            return self.placed(ast.Attribute(source.value, "size", ast.Load()))
         return self.call("len", source)
 
     def named(self, source: ast.expr) -> ast.expr:
@@ -192,6 +197,8 @@ class LoopMaker:
                 name = self.frame.fresh("elements")
                 self.frame.bindings[name] = meaning
                 return self.name(name)
+        if is_flat(source) and not self.stays_equal(source):
+            return source
         if not isinstance(source, ast.Attribute | ast.Subscript | ast.Name) and not self.is_array(source):
             for node in ast.walk(source):
                 if isinstance(node, ast.Name) and isinstance(self.frame.bindings.get(node.id), Unknown):
@@ -200,6 +207,12 @@ class LoopMaker:
         name = self.frame.fresh("elements")
         self.before.append(self.assignment(self.name(name, ast.Store()), source))
         return self.name(name)
+
+    def stays_equal(self, source: ast.expr) -> bool:
+        """Return whether the elements of ``A.flat`` may be copied before the loop."""
+        assert isinstance(source, ast.Attribute)
+        array = array_of(self.frame.bindings.get(source.value.id)) if isinstance(source.value, ast.Name) else None
+        return array is not None and stays_equal(self.frame, source, names_of(self.frame, array))
 
     def is_array(self, source: ast.expr) -> bool:
         """Return whether an expression is one of arrays: operators on them, or a call of NumPy's or of a method."""

@@ -61,6 +61,40 @@ def structured(body: Sequence[ast.stmt], fresh: Fresh, is_over_values: Callable[
     return Structured(statements, returned)
 
 
+def with_one_return(
+    body: Sequence[ast.stmt], result: str, fresh: Fresh, is_over_values: Callable[[ast.expr], bool]
+) -> list[ast.stmt] | None:
+    """The body of a function with one name for what it returns, which stands alone at its end; None where a loop
+    returns.
+
+    Args:
+        body: its statements, which stay as they are; all ways to their end lead to a ``return``.
+        result: the name.
+        fresh: gives a name that the function does not have, like the one given.
+        is_over_values: see `structured`.
+    """
+    if any(_jumps([node], ast.Return) for node in nodes_inside(body) if isinstance(node, ast.For | ast.While)):
+        return None
+    made, last = structured(body, fresh, is_over_values), body[-1]
+    statements = [_Assigning(result).visit(copy.deepcopy(each)) for each in made.statements]
+    if made.returned is not None and not _is_read(made.returned, statements):
+        statements = _without(made.returned, statements)
+    returned = ast.copy_location(ast.Return(ast.copy_location(ast.Name(result, ast.Load()), last)), last)
+    return [*statements, returned]
+
+
+class _Assigning(ast.NodeTransformer):
+    """Puts assignments to a name in place of returns."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        assert node.value is not None
+        target = ast.copy_location(ast.Name(self.name, ast.Store()), node)
+        return ast.copy_location(ast.Assign([target], node.value), node)
+
+
 @dataclass(frozen=True)
 class _Around:
     """The innermost loop around.

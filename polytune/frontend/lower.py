@@ -11,8 +11,9 @@ import numpy as np
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend import bits, complex_numbers
 from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.array_expressions.data_sizes import refuse_later_changes
 from polytune.frontend.array_expressions.reshaping import write_back
-from polytune.frontend.called_functions import CalledFunctions, meaning_in
+from polytune.frontend.called_functions import CalledFunctions, definition_of, meaning_in
 from polytune.frontend.calls_first import RAISED, with_calls_first
 from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Assign, Cast, Constant, Element
@@ -22,12 +23,16 @@ from polytune.frontend.frame import (
     Frame,
     KernelWalk,
     Knowledge,
+    NewKnowledgeError,
     NumPyLoopError,
     RaisingFunctionError,
     ReconsiderError,
+    SeveralArraysError,
     SidesOfBranchError,
+    TupleVariableError,
     assigned_names,
 )
+from polytune.frontend.growing import settle_room
 from polytune.frontend.inline import inline_call
 from polytune.frontend.jumps import structured
 from polytune.frontend.meanings import ScalarBinding
@@ -44,6 +49,7 @@ from polytune.frontend.source import Source
 from polytune.frontend.statements import lower_block
 from polytune.frontend.stored_scalars import store_scalar
 from polytune.frontend.tuple_loops import is_over_values
+from polytune.frontend.tuple_variables import with_items
 from polytune.records import dataclass
 from polytune.signature import ScalarType, Signature
 
@@ -84,7 +90,7 @@ def lower(
         kernel = KernelWalk(signature, affine, knowledge, inline_call, evaluate, strict=strict)
         try:
             nodes = _walk(kernel, source, refused or {})
-        except (NumPyLoopError, SidesOfBranchError):
+        except (NewKnowledgeError, NumPyLoopError, SeveralArraysError, SidesOfBranchError, TupleVariableError):
             continue
         except RaisingFunctionError:
             obstacles = kernel.obstacles or obstacles
@@ -119,9 +125,11 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     frame = Frame(kernel, source, bindings, [], assigned_names(tests.body))
     meaning = meaning_outside(source, {*frame.assigned, *bindings})
     meaning = meaning_in(bindings, meaning)
-    statements = desugared(tests.body, meaning, kernel.fresh)
+    statements = desugared(tests.body, meaning, kernel.fresh, bindings)
     functions = CalledFunctions(kernel.knowledge.raising, kernel.knowledge.writing)
     statements = with_calls_first(statements, meaning, kernel.fresh, functions)
+    definition = definition_of(source.function)
+    statements = with_items(statements, definition, kernel.knowledge.tuples, frame.bindings.__setitem__)
     if kernel.knowledge.raising:
         kernel.raised = kernel.fresh("raised")
         store_scalar(frame, tests.body[0], kernel.raised, constant(0))
@@ -132,6 +140,8 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     kernel.calls.append(source.function)
     lower_block(frame, body.statements)
     write_back(frame)
+    refuse_later_changes(kernel)
+    settle_room(frame)
     if not kernel.skipped:
         kernel.result = result_of_kernel(frame)
         if kernel.result is not None and not any(

@@ -37,14 +37,31 @@ class ShapeBinding:
 
 @dataclass(frozen=True)
 class TupleBinding:
-    """The name is a tuple of numbers, arrays and tuples.
+    """The name is a tuple, or a list, of numbers, arrays and tuples.
 
     Attributes:
         fields: the names of a named tuple's items; empty where it is a plain tuple.
+        kind: the class of a named tuple, where it is known; it is not of an argument.
+        is_list: whether Python has a list.
     """
 
     items: tuple[Meaning, ...]
     fields: tuple[str, ...] = ()
+    kind: type | None = None
+    is_list: bool = False
+
+
+@dataclass(frozen=True)
+class ListBinding:
+    """A list of tuples that is returned.
+
+    Attributes:
+        parts: an array for each place of a tuple.
+        kind: what an element is: ``tuple`` or ``list``.
+    """
+
+    parts: tuple[Meaning, ...]
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -110,6 +127,7 @@ Meaning = (
     | ScalarBinding
     | ShapeBinding
     | TupleBinding
+    | ListBinding
     | ObjectBinding
     | ViewBinding
     | SelectionBinding

@@ -70,7 +70,8 @@ _HAS_NO_ELEMENT = {
     **{("==", 0): True, ("<=", 0): True, ("<", 1): True},
     **{("!=", 0): False, (">", 0): False, (">=", 1): False},
 }
-"""Whether a comparison of how many elements there are with a number says that there is none, or that there are some."""
+"""The meaning of a comparison between the number of elements and a constant: true where it says that there is none,
+false where it says that there are some."""
 
 
 def _with_extents_compared(frame: Frame, node: Any) -> Any:

@@ -267,14 +267,15 @@ def _number_or_tuple(frame: Frame, name: str, binding: Meaning, given: _Passed) 
             return _number_or_tuple(frame, name, ValueBinding(frame.kernel.scalar(scalar)), given)
         case ShapeBinding(extents):
             return _number_or_tuple(frame, name, TupleBinding(tuple(map(ValueBinding, extents))), given)
-        case TupleBinding(items, fields) if not fields:
+        case TupleBinding(items, fields, is_list) if not fields:
             texts = [
                 _number_or_tuple(frame, frame.kernel.fresh(f"{name}_item"), item, given)
                 for item in items
                 if isinstance(item, ValueBinding | ScalarBinding | ShapeBinding | TupleBinding)
             ]
             if len(texts) == len(items) and all(texts):
-                return f"({''.join(f'{text}, ' for text in texts)})"
+                inner = "".join(f"{text}, " for text in texts)
+                return f"[{inner}]" if is_list else f"({inner})"
     return None
 
 

@@ -31,7 +31,7 @@ class KnownObject:
 
 
 _OTHER = KnownObject(object())
-"""What is neither: a number or an array."""
+"""The object that stands for numbers and arrays, which are neither."""
 
 _IDENTITY = (ast.Is, ast.IsNot)
 _EQUALITY = (ast.Eq, ast.NotEq)

@@ -103,7 +103,7 @@ def _extremum(condition: Expression, target: Element, value: Expression) -> Bina
 
 
 _NEUTRAL = {"+": -0.0, "-": 0.0, "*": 1.0}
-"""By operator the number that leaves every other one as it is as the right operand; ``-0.0 + 0.0`` would be ``0.0``."""
+"""The number by operator that leaves every other one as it is as the right operand; ``-0.0 + 0.0`` would be ``0.0``."""
 
 
 def _update(condition: Expression, target: Element, value: Expression) -> Binary | None:

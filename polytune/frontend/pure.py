@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from polytune.frontend import promotion
 from polytune.frontend.frame import Frame, assigned_names
-from polytune.frontend.meanings import ObjectBinding, ValueBinding
+from polytune.frontend.meanings import Meaning, ObjectBinding, ValueBinding
 from polytune.frontend.names import outside_object
 from polytune.frontend.numbers import condition, read
 from polytune.frontend.objects import known_object
 from polytune.frontend.operators import combined, operator_symbol
 from polytune.frontend.promotion import Value
+from polytune.frontend.tuples import inlined_call
 
 
 def is_expression(body: Sequence[ast.stmt]) -> bool:
@@ -64,7 +65,7 @@ def evaluate(frame: Frame, body: Sequence[ast.stmt]) -> Value | None:
             case ast.Return(value) if value is not None:
                 return read(frame, value)
             case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, value) if value is not None:
-                frame.bindings[name] = _object(frame, value) or ValueBinding(read(frame, value))
+                frame.bindings[name] = _object(frame, value) or _given(frame, value) or ValueBinding(read(frame, value))
             case ast.AugAssign(ast.Name(name) as target, operator, value):
                 old = read(frame, ast.copy_location(ast.Name(name, ast.Load()), target))
                 symbol = operator_symbol(frame, statement, operator)
@@ -87,6 +88,11 @@ def _object(frame: Frame, value: ast.expr) -> ObjectBinding | None:
         return ObjectBinding(known.value)
     kind = outside_object(frame, value) if isinstance(value, ast.Call) else None
     return ObjectBinding(kind) if isinstance(kind, type) else None
+
+
+def _given(frame: Frame, value: ast.expr) -> Meaning | None:
+    """Return what a call of a function of the user's gives, as a tuple; None for any other expression."""
+    return inlined_call(frame, value) if isinstance(value, ast.Call) else None
 
 
 def _returns(body: Sequence[ast.stmt]) -> bool:

@@ -40,7 +40,8 @@ MOST_OPERATIONS = 8
 """The most nodes that a divisor may have, as it is written several times."""
 
 _SCALE = {"float32": 2.0**64, "float64": 2.0**128}
-"""By type, what makes of each denormal number one whose reciprocal is finite, and leaves quotients by it in range."""
+"""The factor by type that makes of each denormal number one whose reciprocal is finite, and leaves quotients by it in
+range."""
 
 _UNCHANGED = Argument | Extent | ParameterValue | Constant | Cast | Unary | Binary
 

@@ -45,8 +45,35 @@ class ReturnedPart:
 
 
 @dataclass(frozen=True)
+class ReturnedList:
+    """A list, whose elements are those of arrays.
+
+    Attributes:
+        parts: the arrays; several for a list of tuples.
+        are_weak: of each whether its elements are Python's own numbers.
+        kind: what an element is: ``number``, ``tuple`` or ``list``.
+    """
+
+    parts: tuple[Result, ...]
+    are_weak: tuple[bool, ...]
+    kind: str
+
+
+@dataclass(frozen=True)
 class ReturnedTuple:
+    """Several results, as a tuple or a list.
+
+    Attributes:
+        items: what stands in it.
+        kind: a Python expression for the class of a named tuple; empty for a plain tuple and for a list.
+        imports: statements that give the names in it their meaning.
+        is_list: whether it is a list.
+    """
+
     items: tuple[Result, ...]
+    kind: str = ""
+    imports: tuple[str, ...] = ()
+    is_list: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +103,22 @@ class ReturnedError:
     imports: tuple[str, ...] = ()
 
 
-Result = Expression | ReturnedArray | ReturnedPart | ReturnedTuple | ReturnedChoice | ReturnedNothing | ReturnedError
+Result = (
+    Expression
+    | ReturnedArray
+    | ReturnedPart
+    | ReturnedList
+    | ReturnedTuple
+    | ReturnedChoice
+    | ReturnedNothing
+    | ReturnedError
+)
+
+
+def imports_of(result: Result) -> list[str]:
+    """The statements that give names in a result their meaning, each once."""
+    parts = (each for each in walk(result) if isinstance(each, ReturnedError | ReturnedTuple))
+    return list(dict.fromkeys(line for each in parts for line in each.imports))
 
 
 def raised_errors(result: Result | None) -> list[ReturnedError]:

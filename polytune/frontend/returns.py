@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from collections.abc import Iterator as Iteration
 from dataclasses import replace
+from types import FunctionType
 
 from polytune.frontend.array_expressions.calling import array_meaning, array_of_its_own
 from polytune.frontend.array_expressions.elementwise import computed
@@ -13,9 +15,10 @@ from polytune.frontend.bindings import map_arrays, map_values, meaning_of
 from polytune.frontend.called_functions import definition_of
 from polytune.frontend.calls_first import PASSED_ON
 from polytune.frontend.expression import Binary, Call, Counter, Element, Expression, Iterator, Power, Unary, walk
-from polytune.frontend.frame import Frame, KernelWalk, RaisingFunctionError
+from polytune.frontend.frame import Frame, KernelWalk, RaisingFunctionError, SeveralArraysError
 from polytune.frontend.meanings import (
     ArrayBinding,
+    ListBinding,
     Meaning,
     ObjectBinding,
     SelectionBinding,
@@ -24,6 +27,7 @@ from polytune.frontend.meanings import (
     ValueBinding,
     ViewBinding,
 )
+from polytune.frontend.named_tuples import class_text
 from polytune.frontend.numbers import read
 from polytune.frontend.preconditions import error_text, structure_lines
 from polytune.frontend.promotion import Value, compare, constant, is_inexact
@@ -33,11 +37,13 @@ from polytune.frontend.results import (
     ReturnedAxis,
     ReturnedChoice,
     ReturnedError,
+    ReturnedList,
     ReturnedNothing,
     ReturnedPart,
     ReturnedTuple,
 )
 from polytune.frontend.scop import ArrayRole
+from polytune.frontend.source import NestedFunction
 from polytune.frontend.stored_scalars import store_scalar
 
 
@@ -47,7 +53,8 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
     Raises:
         UnsupportedSourceError: what it gives is no number, array or tuple of these.
     """
-    exits, site = frame.exits, getattr(node, "site", 1)
+    # A return that polytune.frontend.jumps has not seen has no site: what comes after it would run all the same.
+    exits, site = frame.exits, node.site  # type: ignore[attr-defined]
     raised = getattr(node, "raised", None)
     if raised is PASSED_ON:
         exits.passed_on.add(site)
@@ -75,8 +82,8 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
 
 
 def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
-    """A part of an array as it is returned: a copy, or, where its size is only known in the end, what Python cuts out
-    of the array then."""
+    """A part of an array as it is returned: a copy, or, where its size is only known in the end, as it depends on data
+    or on the iteration that returns it, what Python cuts out of the array then."""
     if not view.ndim:
         return ValueBinding(view.at([]))
     region = view.region
@@ -84,7 +91,7 @@ def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
     dimensions = [] if region is None else [axis.dimension for axis in region.axes if axis.dimension is not None]
     if (
         region is None
-        or not any(isinstance(part, Element) for part in sizes)
+        or not any(isinstance(part, Element | Iterator | Counter) for part in sizes)
         or dimensions != list(range(view.ndim))
         or any(not isinstance(axis.stride, int) or axis.stride < 1 for axis in region.axes)
     ):
@@ -101,7 +108,7 @@ def _with_arrays(frame: Frame, node: ast.expr, meaning: Meaning) -> Meaning:
     """The same with arrays of what masks select."""
     match meaning:
         case TupleBinding(items):
-            return TupleBinding(tuple(_with_arrays(frame, node, item) for item in items))
+            return replace(meaning, items=tuple(_with_arrays(frame, node, item) for item in items))
         case SelectionBinding(selection):
             selected = computed(frame, node, selection)
             assert isinstance(selected, ArrayValue)
@@ -150,11 +157,13 @@ def _refuse_objects(frame: Frame, node: ast.Return, meaning: Meaning) -> None:
                 _refuse_objects(frame, node, item)
         case ValueBinding() | ShapeBinding() | ArrayBinding() | ViewBinding() | ObjectBinding(None):
             pass
+        case ListBinding() if frame.is_kernel:
+            pass
         case _:
             raise frame.source.refusal(
                 node,
                 "an object from outside of the kernel is returned",
-                "a call gives numbers, arrays and tuples of these",
+                "a call gives numbers, arrays, and tuples and lists of these",
                 "return numbers or arrays",
             )
 
@@ -176,9 +185,16 @@ def _kept(frame: Frame, node: ast.Return, value: Value, *, is_first: bool = Fals
     is_negation = any(isinstance(part, Unary) and part.operator == "not" for part in parts)
     # Python raises errors, or gives complex numbers, where a kernel has infinities and NaN.
     is_partial = any(_may_fail_in_python(part) for part in walk(value.expression))
-    if not (is_element or is_counted or is_variable or is_negation or is_partial or is_first):
+    # Python, which puts the result together, has numbers of its own in place of NumPy's of as many bits.
+    has_elements = any(isinstance(part, Element) for part in walk(value.expression))
+    is_numpy = not value.weak and value.dtype in _AS_PYTHON and not has_elements
+    if not (is_element or is_counted or is_variable or is_negation or is_partial or is_numpy or is_first):
         return value
     return store_scalar(frame, node, frame.kernel.fresh("result"), value)
+
+
+_AS_PYTHON = ("int64", "float64", "complex128")
+"""NumPy's types of as many bits as numbers of Python's have."""
 
 
 def _may_fail_in_python(part: Expression) -> bool:
@@ -212,16 +228,20 @@ def _numbers(meaning: Meaning | None) -> Iteration[Value]:
                 yield from _numbers(item)
 
 
-def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | None:
+def result_of_call(
+    frame: Frame, caller: Frame, node: ast.Call, function: FunctionType | NestedFunction
+) -> Meaning | None:
     """Return what an inlined function gives to a call; None for None.
 
     Args:
         frame: the function, whose body has been walked.
         caller: where the call stands.
         node: the call.
+        function: what is called.
 
     Raises:
         UnsupportedSourceError: it gives different things at different places.
+        SeveralArraysError: it gives different arrays, which was not known.
     """
     exits = frame.exits
     if not exits.sites:
@@ -233,6 +253,7 @@ def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | Non
     if first is None and all(other is None for other in others):
         return None
     if falls_through:
+        _note_arrays(frame, function, exits.sites.values())
         raise caller.source.refusal(
             node,
             f"{frame.source.name} returns different kinds of things",
@@ -241,6 +262,19 @@ def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | Non
         )
     slots = iter(exits.slots)
     return map_values(first, lambda _: frame.kernel.scalar(next(slots))) if first is not None else None
+
+
+def _note_arrays(frame: Frame, function: FunctionType | NestedFunction, results: Iterable[Meaning | None]) -> None:
+    """Note that a function returns different arrays, which then are one, if it always returns one.
+
+    Raises:
+        SeveralArraysError: it was not known.
+    """
+    kernel, definition = frame.kernel, definition_of(function)
+    are_arrays = all(isinstance(each, ArrayBinding | ViewBinding) for each in results)
+    if are_arrays and not _may_end(frame) and definition not in kernel.knowledge.merged:
+        kernel.knowledge.merged.add(definition)
+        raise SeveralArraysError
 
 
 def _may_end(frame: Frame) -> bool:
@@ -267,8 +301,8 @@ def _kind(meaning: Meaning | None) -> object:
             return array
         case ViewBinding(view):
             return view.region
-        case TupleBinding(items):
-            return tuple(_kind(item) for item in items)
+        case TupleBinding(items, fields, is_list=is_list):
+            return fields, is_list, tuple(_kind(item) for item in items)
         case None | ObjectBinding():
             return None
     return "number"
@@ -313,16 +347,27 @@ def _result(frame: Frame, meaning: Meaning | None) -> Result:
             return value.expression
         case ArrayBinding(name):
             _hand_out(kernel, name)
-            return ReturnedArray(name)
+            return _as_list(kernel, name, ReturnedArray(name))
         case ViewBinding(view):
             assert view.region is not None
             _hand_out(kernel, view.region.array)
-            return ReturnedPart(view.region.array, tuple(_axis(view, axis) for axis in view.region.axes))
-        case TupleBinding(items):
-            return ReturnedTuple(tuple(_result(frame, item) for item in items))
+            part = ReturnedPart(view.region.array, tuple(_axis(view, axis) for axis in view.region.axes))
+            return _as_list(kernel, view.region.array, part)
+        case ListBinding(parts, kind):
+            lists = [result for part in parts if isinstance(result := _result(frame, part), ReturnedList)]
+            return ReturnedList(tuple(each.parts[0] for each in lists), tuple(each.are_weak[0] for each in lists), kind)
+        case TupleBinding(items, is_list=is_list):
+            text, imports = class_text(meaning)
+            return ReturnedTuple(tuple(_result(frame, item) for item in items), text, imports, is_list)
         case None | ObjectBinding(None):
             return ReturnedNothing()
     raise AssertionError(f"no result: {meaning!r}")
+
+
+def _as_list(kernel: KernelWalk, name: str, part: Result) -> Result:
+    """A part of an array as a list, if the array is one to Python."""
+    growing = kernel.lists.get(name)
+    return part if growing is None else ReturnedList((part,), (growing.is_weak,), "number")
 
 
 def _hand_out(kernel: KernelWalk, name: str) -> None:

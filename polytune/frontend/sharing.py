@@ -79,9 +79,9 @@ def _path(node: ast.AST, statement: ast.stmt) -> list[tuple[Sequence[ast.stmt], 
 
 
 def _is_same(left: ast.stmt, right: ast.stmt) -> bool:
-    """Return whether two statements are one of the source, of which a pass may have made a copy."""
+    """Return whether two statements are one of the source, of which a pass may have made another one."""
     places = [(each.lineno, each.col_offset, each.end_lineno, each.end_col_offset) for each in (left, right)]
-    return left is right or (places[0] == places[1] and type(left) is type(right))
+    return left is right or places[0] == places[1]
 
 
 class _Flow:

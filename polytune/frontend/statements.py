@@ -18,7 +18,9 @@ from polytune.frontend.comprehensions import remedy_of
 from polytune.frontend.expression import Break, Continue, Element, walk
 from polytune.frontend.expressions import evaluate
 from polytune.frontend.frame import Frame
+from polytune.frontend.growing import append, declare_lists
 from polytune.frontend.items import with_items_named
+from polytune.frontend.lists import appended_to, lists_made
 from polytune.frontend.meanings import ObjectBinding, TupleBinding, Unknown
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.numbers import number, read
@@ -43,9 +45,19 @@ def lower_block(frame: Frame, statements: Sequence[ast.stmt]) -> None:
 
 def _lower(frame: Frame, node: ast.stmt) -> None:
     node = with_slices_written(frame, with_items_named(frame, node))
-    is_lowered = isinstance(node, ast.For | ast.While) and lower_by_numpy(frame, node)
+    is_lowered = _lower_list(frame, node) or (isinstance(node, ast.For | ast.While) and lower_by_numpy(frame, node))
     if not is_lowered and not bind_slice(frame, node):
         _lower_statement(frame, node)
+
+
+def _lower_list(frame: Frame, node: ast.stmt) -> bool:
+    """Lower what lists have become that grow.  Return whether the statement is one of these."""
+    growing, count = lists_made(node), appended_to(node)
+    if growing is not None:
+        declare_lists(frame, node, growing)
+    elif count is not None and isinstance(node, ast.Assign):
+        append(frame, node, count)
+    return growing is not None or count is not None
 
 
 def _lower_statement(frame: Frame, node: ast.stmt) -> None:
@@ -180,7 +192,7 @@ def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
             raise frame.source.refusal(
                 node,
                 f".{method}(...) of the list {name!r}",
-                "how many values a list has must be seen in the source",
+                "a list that grows has one name, and is read by subscripts, loops, len and np.array, or returned",
                 f"make an array with as many elements as there may be, {name} = np.empty(n), assign {name}[count] and "
                 f"add to the count, and use {name}[:count]",
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from polytune.frontend.expression import Assign, Element, walk
-from polytune.frontend.frame import Frame
+from polytune.frontend.frame import AssignedInteger, Frame
 from polytune.frontend.program import Perform
 from polytune.frontend.promotion import Value, convert, kind_of
 
@@ -39,6 +39,9 @@ def store_scalar(frame: Frame, node: ast.AST, scalar: str, value: Value) -> Valu
     target = frame.kernel.variable(scalar)
     frame.kernel.locations.record(target, location)
     operation = Assign(target, convert(value, target.dtype))
+    if value.is_integer or value.dtype == "bool":
+        assigned = AssignedInteger(target, value.expression, frame)
+        frame.kernel.assigned_integers.setdefault(scalar, []).append(assigned)
     frame.nodes.append(Perform((operation,), location, frame.source.segment(node)))
     return frame.kernel.scalar(scalar)
 

@@ -1,4 +1,4 @@
-"""Loops over all subscripts of a shape, by ``np.ndindex`` and ``np.ndenumerate``, as loops over ranges."""
+"""Loops over all subscripts of a shape, by ``np.ndindex``, ``np.ndenumerate`` and ``A.flat``, as loops over ranges."""
 
 from __future__ import annotations
 
@@ -8,34 +8,45 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from polytune.frontend.affine import as_index
+from polytune.frontend.array_expressions.sizes import require_size
 from polytune.frontend.comprehensions import placed
 from polytune.frontend.frame import Frame, assigned_names
 from polytune.frontend.iteration import LoopMaker
 from polytune.frontend.jumps import own_jumps
 from polytune.frontend.meanings import ArrayBinding, ViewBinding
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.numbers import number
+from polytune.frontend.parameters import with_products
 
 
 def over_subscripts(frame: Frame, node: ast.For) -> ast.For | None:
-    """A loop over ``np.ndindex(...)`` or ``np.ndenumerate(A)`` as loops over ranges, one in the other; None for any
-    other.
+    """A loop over ``np.ndindex(...)``, ``np.ndenumerate(A)`` or ``A.flat`` as loops over ranges, one in the other; None
+    for any other.
 
     Raises:
         UnsupportedSourceError: what a subscript is called is not seen in the source, or the loop ends early.
     """
-    if not isinstance(node.iter, ast.Call) or node.iter.keywords:
-        return None
-    function = outside_object(frame, node.iter.func)
-    if function is not np.ndindex and function is not np.ndenumerate:
-        return None
     target, body = node.target, node.body
     maker = LoopMaker(frame, node)
-    shape = node.iter.args
+    shape: list[ast.expr]
+    match node.iter:
+        case ast.Attribute(ast.Name() as array, "flat") if not own_jumps(node.body):
+            function: object = np.ndenumerate
+            shape = [array]
+            place = maker.name(frame.fresh("place"), ast.Store())
+            target = maker.placed(ast.Tuple([place, target], ast.Store()))
+        case ast.Call(called, shape, []):
+            function = outside_object(frame, called)
+        case _:
+            return None
+    if function is not np.ndindex and function is not np.ndenumerate:
+        return None
     if function is np.ndenumerate and len(shape) == 1 and isinstance(target, ast.Tuple) and len(target.elts) == 2:
-        (array,), (target, value) = shape, target.elts
-        element = ast.Subscript(array, _read(target), ast.Load())
+        (given,), (target, value) = shape, target.elts
+        element = ast.Subscript(given, _read(target), ast.Load())
         body = [maker.assignment(value, maker.placed(element)), *body]
-        shape = [ast.Attribute(array, "shape", ast.Load())]
+        shape = [ast.Attribute(given, "shape", ast.Load())]
     names = target.elts if isinstance(target, ast.Tuple) else []
     extents = _extents(frame, shape)
     if extents and isinstance(target, ast.Name) and not _is_given(target.id, body):
@@ -51,11 +62,21 @@ def over_subscripts(frame: Frame, node: ast.For) -> ast.For | None:
             "write for i, j in np.ndindex(A.shape), with a name for each dimension, and without break and return; "
             "or write the loops",
         )
+    if function is np.ndindex:
+        _require_sizes(frame, node.iter, extents)
     for name, extent in zip(reversed(names), reversed(extents), strict=True):
         body = [maker.placed(ast.For(name, maker.call("range", maker.placed(extent)), body, []))]
     (loop,) = body
     assert isinstance(loop, ast.For)
     return loop
+
+
+def _require_sizes(frame: Frame, node: ast.expr, extents: Sequence[ast.expr]) -> None:
+    """See to it that the extents of a shape are 0 or more, as NumPy does, where they do not depend on data."""
+    for extent in extents:
+        size = with_products(frame, number(frame, extent)).expression
+        if frame.kernel.affine.is_function(size):
+            require_size(frame, node, as_index(size))
 
 
 def _read(target: ast.expr) -> ast.expr:

@@ -6,14 +6,17 @@ import ast
 from collections.abc import Callable
 
 from polytune.frontend.affine import NotAffineError, as_index
+from polytune.frontend.array_expressions.data_subscripts import from_either_end
 from polytune.frontend.array_expressions.negative_subscripts import counted_from_the_end
+from polytune.frontend.array_expressions.slices import in_part
 from polytune.frontend.constants import constant_array
 from polytune.frontend.expression import Element, Expression
 from polytune.frontend.frame import Frame
+from polytune.frontend.lists import count_of
 from polytune.frontend.meanings import ArrayBinding, ObjectBinding, TupleBinding, ValueBinding
 from polytune.frontend.names import lookup
 from polytune.frontend.parameters import with_products
-from polytune.frontend.promotion import Value, binary, cast, compare, constant, select
+from polytune.frontend.promotion import Value, binary, cast, compare, constant, number, select
 from polytune.frontend.subscript_ranges import is_never_negative
 
 Reader = Callable[[Frame, ast.expr], Value]
@@ -30,6 +33,9 @@ def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
     Raises:
         UnsupportedSourceError: a subscript is no integer, or what is subscripted is no array.
     """
+    count = count_of(node)
+    if count is not None:
+        return element_of_list(frame, node, count, read)
     base, subscripts = _flatten(node)
     while isinstance(base, ast.Attribute) and base.attr == "T":  # the element of the array with its axes swapped
         base, subscripts = base.value, subscripts[::-1]
@@ -63,6 +69,35 @@ def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
         _index(frame, subscript, array.name, dimension, read) for dimension, subscript in enumerate(subscripts)
     )
     return frame.kernel.locations.record(Element(array.name, indices, array.dtype), frame.source.location(node))
+
+
+def element_of_list(frame: Frame, node: ast.Subscript, count: str, read: Reader) -> Element:
+    """An element of a list: one that is out of range of the list is out of range of its array.
+
+    Args:
+        frame: where it stands.
+        node: the element, of the list's array.
+        count: the variable with the number of elements; empty where the list is known to have the element.
+        read: reads an expression.
+    """
+    assert isinstance(node.value, ast.Name)
+    binding = frame.bindings[node.value.id]
+    assert isinstance(binding, ArrayBinding)
+    array = frame.kernel.arrays[binding.array]
+    index = number(read(frame, node.slice))
+    if not index.is_integer:
+        raise frame.source.refusal(
+            node,
+            "a list is subscripted by what is no integer",
+            "Python raises an error here",
+            "use // in place of /, an int in place of a float argument, or int(x)",
+        )
+    subscript = index.expression
+    if count:
+        length = read(frame, ast.copy_location(ast.Name(count, ast.Load()), node)).expression
+        subscript = in_part(from_either_end(index, length), length)
+    element = Element(array.name, (subscript,), array.dtype)
+    return frame.kernel.locations.record(element, frame.source.location(node))
 
 
 def _array_of(frame: Frame, node: ast.Name, binding: TupleBinding) -> str:

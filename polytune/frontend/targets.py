@@ -33,6 +33,7 @@ from polytune.frontend.refusals import counted
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.stored_scalars import keep, reads_memory, store_scalar
 from polytune.frontend.subscripts import read_element
+from polytune.frontend.tuple_variables import note_variable
 
 
 def assign_number(frame: Frame, node: ast.stmt, target: ast.expr, value: Value) -> None:
@@ -207,10 +208,12 @@ def bind_name(frame: Frame, node: ast.AST, target: ast.Name, binding: Meaning) -
 
     Raises:
         UnsupportedSourceError: the name means an array, or may mean several tuples.
+        TupleVariableError: it means several tuples of numbers.
     """
     refuse_rebinding(frame, node, target)
     if isinstance(binding, TupleBinding):
         if frame.assigned[target.id] != 1 or frame.unique(target.id) in frame.kernel.knowledge.in_memory:
+            note_variable(frame, target.id, binding)
             raise frame.source.refusal(
                 node,
                 f"{target.id!r} is a tuple or list here and is assigned elsewhere too, or read after its loop",

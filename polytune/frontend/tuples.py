@@ -26,6 +26,7 @@ from polytune.frontend.meanings import (
     ValueBinding,
     ViewBinding,
 )
+from polytune.frontend.named_tuples import named_fields
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.numbers import number, read
 from polytune.frontend.outside_calls import is_method
@@ -180,6 +181,8 @@ def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meanin
     """
     node = unstarred_call(frame, node)
     function = None if is_method(frame, node.func) else outside_object(frame, node.func)
+    if named_fields(function):
+        return frame.kernel.inline(frame, node, function, value_used=True)
     several = results_of_call(frame, node, function, frame.kernel.evaluate, read_shape)
     if several is not None:
         return several

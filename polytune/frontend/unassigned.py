@@ -20,6 +20,7 @@ from polytune.frontend.results import (
     ReturnedArray,
     ReturnedChoice,
     ReturnedError,
+    ReturnedList,
     ReturnedNothing,
     ReturnedPart,
     ReturnedTuple,
@@ -136,7 +137,7 @@ def _certain_variables(result: Result) -> Iterator[str]:
             yield array
         case Select(condition) | ReturnedChoice(condition):
             yield from _certain_variables(condition)
-        case ReturnedTuple(items):
+        case ReturnedTuple(items) | ReturnedList(items):
             for item in items:
                 yield from _certain_variables(item)
         case ReturnedArray() | ReturnedNothing() | ReturnedError():

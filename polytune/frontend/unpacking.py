@@ -22,6 +22,7 @@ from polytune.frontend.numbers import number
 from polytune.frontend.promotion import Value
 from polytune.frontend.stored_scalars import keep
 from polytune.frontend.targets import assign_arrays, assign_number, bind_name, is_read
+from polytune.frontend.tuple_variables import fits
 from polytune.frontend.tuples import inlined_call, item_of, unstarred
 
 
@@ -42,7 +43,9 @@ def assign_tuple(
     """
     starred = [place for place, element in enumerate(target.elts) if isinstance(element, ast.Starred)]
     items = (
-        tuple(map(ValueBinding, shape))
+        _items_of_variable(frame, node, target, value)
+        if hasattr(target, "variable")
+        else tuple(map(ValueBinding, shape))
         if shape is not None
         else _items(frame, value, None if starred else len(target.elts))
     )
@@ -77,22 +80,39 @@ def assign_tuple(
         _assign_meaning(frame, node, element, result)
 
 
+def _items_of_variable(
+    frame: Frame, node: ast.stmt, target: ast.Tuple | ast.List, value: ast.expr
+) -> tuple[Meaning, ...] | None:
+    """The items of a tuple that is assigned to a variable, which holds others as well."""
+    meaning = meaning_of(frame, value, alone=True)
+    if not fits(target, meaning):
+        raise frame.source.refusal(
+            node,
+            "a variable is assigned tuples of different kinds, or something else than a tuple",
+            "how many values a variable holds, and of which class, must be seen in the source",
+            "use a name of its own for each",
+        )
+    return items_of(meaning)
+
+
 def _gathered(
     target: ast.Tuple | ast.List, items: tuple[Meaning, ...], place: int
 ) -> tuple[ast.Tuple | ast.List, tuple[Meaning, ...]]:
-    """``x, *rest = a, b, c`` with a tuple for the starred name, which is no longer starred."""
+    """``x, *rest = a, b, c`` with a list for the starred name, which is no longer starred."""
     element = target.elts[place]
     assert isinstance(element, ast.Starred)
     stop = len(items) - (len(target.elts) - place - 1)
     elements = [*target.elts[:place], element.value, *target.elts[place + 1 :]]
     plain = ast.copy_location(type(target)(elements, target.ctx), target)
-    return plain, (*items[:place], TupleBinding(items[place:stop]), *items[stop:])
+    return plain, (*items[:place], TupleBinding(items[place:stop], is_list=True), *items[stop:])
 
 
 def _flat(target: ast.expr, meaning: Meaning) -> list[tuple[ast.expr, Meaning]]:
     """Pairs of what is assigned to and what is assigned, in order, where tuples stand in tuples."""
     items = items_of(meaning)
     if not isinstance(target, ast.Tuple | ast.List) or items is None or len(items) != len(target.elts):
+        return [(target, meaning)]
+    if not fits(target, meaning):
         return [(target, meaning)]
     return [part for element, item in zip(target.elts, items, strict=True) for part in _flat(element, item)]
 
@@ -126,6 +146,13 @@ def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Mea
     if isinstance(target, ast.Name) and not isinstance(meaning, ValueBinding) and not is_read(frame, target.id):
         return
     match target, meaning:
+        case ast.Tuple() | ast.List(), _:
+            raise frame.source.refusal(
+                node,
+                f"{frame.source.segment(target)} is assigned something else than a tuple of as many numbers",
+                "how many values a variable holds, and of which class, must be seen in the source",
+                "use a name of its own for each",
+            )
         case _, ValueBinding(value):
             assign_number(frame, node, target, value)
         case _, ArrayBinding(array):

@@ -2,6 +2,9 @@
 
 A damaged file is moved aside and a new one begun; where the file cannot be written, its content is copied into memory
 and the program goes on from there.  Either is said once, in a `CacheWarning`.
+
+On the file systems of networks, which several machines have in common, files are locked in another way; so the kind of
+file system that a folder lies on is found out.
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ from typing import Any
 
 from polytune.errors import CacheWarning
 from polytune.forking import renew_lock_at_fork
-from polytune.history.file_systems import is_on_network
 from polytune.history.schema import HISTORY, Schema
+
+__all__ = ["is_on_network"]
 
 _BUSY_SECONDS = 10.0
 _ATTEMPTS = 4  # the file; a new one, twice, should another process have had the same trouble; memory
@@ -197,3 +201,60 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+_NETWORK = (
+    *("9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "fhgfs", "glusterfs", "gpfs", "lustre", "mmfs", "ncpfs"),
+    *("nfs", "nfs4", "orangefs", "panfs", "pvfs2", "smb3", "smbfs", "vboxsf", "virtiofs", "wekafs"),
+)
+"""Linux's names of file systems of which the files are on another machine, or are another machine's, too."""
+
+_NETWORK_IN_USER_SPACE = ("ceph", "cvmfs", "gcsfuse", "gluster", "juicefs", "moose", "rclone", "s3fs", "sshfs")
+"""Beginnings of what follows ``fuse.`` in the names of such."""
+
+_MOUNTS = Path("/proc/self/mountinfo")
+
+
+def is_on_network(folder: Path) -> bool:
+    """Return whether a folder is on a file system of a network, as far as the operating system tells.
+
+    Only Linux does: elsewhere the answer is no.
+    """
+    kind = file_system(folder)
+    if kind.startswith("fuse."):
+        return kind.removeprefix("fuse.").startswith(_NETWORK_IN_USER_SPACE)
+    return kind in _NETWORK
+
+
+def file_system(folder: Path) -> str:
+    """The name of the kind of file system of a folder, as ``"ext4"``; empty where that is not known."""
+    try:
+        text = _MOUNTS.read_text(encoding="utf-8", errors="replace")
+        device = os.stat(folder).st_dev
+    except OSError:
+        return ""
+    return kind_in_mounts(text, f"{os.major(device)}:{os.minor(device)}", os.path.realpath(folder))
+
+
+def kind_in_mounts(text: str, device: str, folder: str) -> str:
+    """The kind of the file system of a folder; empty where the text does not have it.
+
+    Args:
+        text: what ``/proc/self/mountinfo`` has.
+        device: major and minor number of the folder's device, as ``"0:51"``.
+        folder: its path, without links.
+    """
+    longest, found = -1, ""
+    for line in text.splitlines():
+        # 36 35 0:51 / /home rw,relatime shared:1 - nfs4 server:/home rw,vers=4.2
+        fields, _, rest = line.partition(" - ")
+        before, after = fields.split(), rest.split()
+        if len(before) < 5 or not after:
+            continue
+        # A file system may have another number than its files, as btrfs has: then the path tells.
+        place = before[4].replace("\\040", " ")
+        above = place == "/" or folder == place or folder.startswith(f"{place}/")
+        rank = (len(place) if above else -1) + (1 << 20 if before[2] == device else 0)
+        if rank > longest:
+            longest, found = rank, after[0]
+    return found

@@ -52,7 +52,7 @@ create table if not exists searches (
 """
 
 UPGRADES = {1: "alter table measurements add column code text not null default ''"}
-"""What makes a format the next one."""
+"""The statements that make a format the next one."""
 
 HISTORY = Schema(VERSION, CREATE, UPGRADES)
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from polytune.cores import count_of_cores
 from polytune.errors import PolytuneError
 from polytune.lab.papers.item import Effort
 from polytune.lab.papers.report import ITEMS, write_report
@@ -34,18 +35,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     papers.add_argument("--repeats", type=int, metavar="N", help=f"runs where a paper has 200; {_REPEATS}")
     papers.add_argument("--quick", action="store_true", help=f"{_QUICK_REPEATS} runs, in minutes")
     papers.add_argument("--seed", type=int, default=0, help="what the random choices come from")
+    papers.add_argument("--jobs", type=int, metavar="N", help="in how many processes; one for each core")
     names = [item.name for item in ITEMS]
     papers.add_argument("--only", nargs="+", default=[], metavar="ITEM", help=f"of {', '.join(names)}")
     parsed = parser.parse_args(arguments)
     repeats = parsed.repeats or (_QUICK_REPEATS if parsed.quick else _REPEATS)
-    if repeats < 1 or parsed.seed < 0:
-        parser.error("--repeats is at least 1, and --seed at least 0")
+    jobs = count_of_cores() if parsed.jobs is None else parsed.jobs
+    if repeats < 1 or parsed.seed < 0 or jobs < 1:
+        parser.error("--repeats and --jobs are at least 1, and --seed at least 0")
 
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
     try:
-        print(write_report(parsed.output, parsed.data, Effort(repeats, parsed.seed), say, parsed.only))
+        print(write_report(parsed.output, parsed.data, Effort(repeats, parsed.seed, jobs), say, parsed.only))
     except KeyboardInterrupt:
         say("interrupted: the same command goes on")
         return 1

@@ -166,6 +166,9 @@ def _aggregate(axes: Any, comparisons: Sequence[Comparison]) -> None:
     spaces = len({c.space for c in comparisons})
     title = f"mean of {spaces} space{'s' if spaces != 1 else ''}, 95 % confidence"
     axes.set(xlabel="evaluations", ylabel="% of the optimum, median", xscale="log", title=title)
+    axes.set_xticks(sorted({c.budget for c in comparisons}), minor=False)
+    axes.set_xticks([], minor=True)
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.legend()
 
 

@@ -184,9 +184,11 @@ class Recorder:
             file: what messages call the recording.
 
         Raises:
-            RecordingError: nothing was recorded, or nothing that ran.
+            RecordingError: nothing was recorded, nothing that ran, or no parameter.
         """
         rows = list(self._rows.values())
+        if not self._names:
+            raise RecordingError(f"{file}: there are no parameters, so that there is nothing to search for")
         if not any(row.status == OK for row in rows):
             what = f"all {len(rows)} configurations failed" if rows else "no configuration was recorded"
             raise RecordingError(f"{file}: {what}, so that there is nothing to search for")

@@ -18,7 +18,7 @@ from polytune.records import dataclass
 _RANDOM_EVALUATIONS = 1000
 
 QUANTILES = 201
-"""How many quantiles of the space's slowdowns are kept: enough to draw its distribution without the space."""
+"""The number of quantiles of the space's slowdowns that are kept: enough to draw its distribution without the space."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ STRATEGIES: Mapping[str, str] = {
     "DLM": "dlmt:transform=false",
     "DLMT": "dlmt",
 }
-"""By the name there the search here.
+"""The searches here, by the paper's names of the strategies.
 
 The linear models measure the configuration with the best prediction after a sample that takes the rest of the budget:
 LM by least squares, LMB without the terms that mean nothing, LMBT of the transformed response besides, RQ of a low
@@ -28,4 +28,4 @@ quantile, DOPT from one D-optimal design.  The designed experiments go on stage 
 """
 
 named: Mapping[str, str] = {written: name for name, written in STRATEGIES.items()}
-"""By the search here the name there."""
+"""The paper's names, by the searches here."""

@@ -23,7 +23,7 @@ __all__ = ["COLOURS", "SCALE", "Canvas", "legend_above", "logarithmic", "picture
 
 _NAMES = ("ink", "muted", "grid", "accent", "warm", "cool", "paper")
 COLOURS = {name: f"#0101{number:02x}" for number, name in enumerate(_NAMES)}
-"""What pictures are drawn in, by the names of the style sheet's variables: colours that nothing else has, which are
+"""The colours of pictures, by the names of the style sheet's variables: colours that nothing else has, which are
 replaced by those variables."""
 
 SCALE = tuple(f"#0102{number:02x}" for number in range(8))

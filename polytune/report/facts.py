@@ -20,7 +20,8 @@ from polytune.tuner import Configuration, OnlineTrial, OnlineTuner, Space
 from polytune.tuner.ledger import Statistics
 
 _PICTURED = 3
-"""Of how many classes of calls a page has pictures: with some hundred kilobytes each it stays below two megabytes."""
+"""The number of classes of calls of which a page has pictures: with some hundred kilobytes each it stays below two
+megabytes."""
 
 _LINE_BYTES = 64  # in which accounts of the work count what is fetched
 

@@ -43,9 +43,9 @@ _LINE = 16
 
 _ADMISSION, _FUNCTION, _CONTEXT, _WORKERS = 0, _LINE, _LINE + 1, _LINE + 2
 CORE = _LINE + 3
-"""Where a mailbox says on which core the caller was when it last led a team; -1 where that is not known."""
+"""The word of a mailbox that says on which core the caller was when it last led a team; -1 where that is not known."""
 _STOPPED = 2 * _LINE
-"""Where a mailbox says by 1 that its helpers are to end."""
+"""The word of a mailbox that says by 1 that its helpers are to end."""
 
 _INSIDE = (1 << 16) - 1
 _OPEN = 1 << 16

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import sys
 import sysconfig
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,8 @@ from polytune.runtime.team import STATE_LENGTH, reset
 __all__ = ["DIFFERS", "FITS", "MAY_OVERLAP", "ArgumentLayout", "can_compare", "fingerprint", "write_address"]
 
 DIFFERS, FITS, MAY_OVERLAP = 0, 1, 2
-"""What arguments are by a layout: unlike it; like it; and besides close enough for a written array to overlap with
-another one."""
+"""The relations of arguments to a layout: unlike it; like it; and besides close enough for a written array to overlap
+with another one."""
 
 # The words of the headers of objects, of which the first is the count of references.
 _TYPE, _LENGTH = 1, 2
@@ -217,6 +217,12 @@ class ArgumentLayout:
             words += [*value.shape, *value.strides]
         self._words = np.array(words, np.int64)
         self._address = self._words.ctypes.data
+
+    @property
+    def compared_by(self) -> tuple[Callable[..., int], int]:
+        """Return what `fit` calls, made ready: a function of an address, which is the second, of the address of a tuple
+        of arguments and of a context's."""
+        return _FIT.ready(), self._address
 
     def fit(self, arguments: tuple[Any, ...], context: int = 0) -> int:
         """Compare a call's arguments, and write what changes from call to call into its context.

@@ -18,10 +18,10 @@ _FEW = 8
 """Classes of calls of the same types that have tuners of their own whatever they take."""
 
 _NEAR = 2
-"""How many times larger a number may be than that of calls that are near."""
+"""The most times larger that a number may be than that of calls that are near."""
 
 _SMALLEST = 8
-"""What smaller numbers are taken for: where next to nothing is to be done, it does not matter what does it."""
+"""The number that smaller ones are taken for: where next to nothing is to be done, it does not matter what does it."""
 
 _MOST = 4096  # classes whose calls are counted
 

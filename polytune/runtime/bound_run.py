@@ -36,22 +36,30 @@ class BoundRun:
 
     Attributes:
         address: of the context.
+        context: its own; marked as left while a helper may still be at work in it, so that it must not be run again.
+        parameters: the integers that are in the context.
+        has_checks: whether something has to be tested each time.
+        has_arrays: whether local arrays have to be made ready before a run.
+        has_result: whether the kernel returns something.
     """
 
     __slots__ = (
         "_check",
         "_cleared",
-        "_context",
         "_function",
         "_made",
         "_pack_parameters",
         "_parameter_offset",
-        "_parameters",
         "_scalars",
         "_scratch",
         "_value",
         "_workers",
         "address",
+        "context",
+        "has_arrays",
+        "has_checks",
+        "has_result",
+        "parameters",
     )
 
     def __init__(
@@ -68,7 +76,7 @@ class BoundRun:
         parameters: Sequence[int],
         parameter_offset: int,
     ):
-        self._context, self._function, self._workers = context, function, workers
+        self.context, self._function, self._workers = context, function, workers
         made = {place: (offset, scratch[place].shape, scratch[place].dtype) for place, offset in returned}
         self._made = [(place, *each, place in zeroed) for place, each in made.items()]
         # Of what is returned nothing is kept: it would be memory that the caller has given up.
@@ -77,7 +85,9 @@ class BoundRun:
         self._scalars = [(array.data.cast("B"), array.tobytes()) for _, array in kept if array.shape == (1,)]
         self._cleared = [array for place, array in kept if place in zeroed and array.shape != (1,)]
         self._value, self._check = value, check
-        self._parameters, self._parameter_offset = parameters, parameter_offset
+        self.has_checks, self.has_result = check is not None, value is not None
+        self.has_arrays = bool(self._scalars or self._cleared or self._made)
+        self.parameters, self._parameter_offset = parameters, parameter_offset
         self._pack_parameters = struct.Struct(f"={len(parameters)}q").pack_into
         self.address = context.address
         # A helper that is left behind may still be at work in what nobody else has then.
@@ -91,12 +101,7 @@ class BoundRun:
     @property
     def memory(self) -> memoryview:
         """Return the bytes of its context."""
-        return self._context.memory
-
-    @property
-    def is_left(self) -> bool:
-        """Return whether a helper may still be at work in it, so that it must not be made again."""
-        return self._context.is_left
+        return self.context.memory
 
     def check(self, arguments: Sequence[Any], parameters: Sequence[int]) -> None:
         """Have some integers in the context, and test what has to be tested each time.
@@ -109,9 +114,9 @@ class BoundRun:
             Exception: what the kernel itself raises for such arguments.
             SubscriptError: a number in an index array is out of range.
         """
-        if parameters is not self._parameters:
-            self._pack_parameters(self._context.memory, self._parameter_offset, *parameters)
-            self._parameters = parameters
+        if parameters is not self.parameters:
+            self._pack_parameters(self.context.memory, self._parameter_offset, *parameters)
+            self.parameters = parameters
         if self._check is not None:
             self._check(arguments, parameters)
 
@@ -128,9 +133,9 @@ class BoundRun:
     def run(self) -> None:
         """Run it once."""
         if self._workers:
-            run_team(self._function, self._context, self._workers)
+            run_team(self._function, self.context, self._workers)
         else:
-            self._function(self._context.address)
+            self._function(self.context.address)
 
     def result(self, arguments: Sequence[Any]) -> Any:
         """Return what the kernel returns, after a run.
@@ -141,7 +146,7 @@ class BoundRun:
         if self._value is None:
             return None
         try:
-            return self._value(arguments, self._scratch, self._parameters)
+            return self._value(arguments, self._scratch, self.parameters)
         finally:
             for place, *_ in self._made:
                 self._scratch[place] = None

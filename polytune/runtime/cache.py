@@ -10,6 +10,9 @@ file is written beside its place and moved there: a reader sees all of it or not
 user alone, and what somebody else could have written is not run (`polytune.runtime.trust`).  A cache that fails never
 stops the program: one ``CacheWarning`` is given, and work goes on in a temporary directory, or in memory if that fails
 too.
+
+A module's key is a hash of everything that its compiled code depends on.  A cache directory is kept below a size: the
+entries not used for the longest time go first.
 """
 
 from __future__ import annotations
@@ -17,30 +20,38 @@ from __future__ import annotations
 import ast
 import atexit
 import contextlib
+import functools
 import hashlib
 import linecache
 import os
+import platform
 import shutil
 import sys
 import tempfile
 import threading
+import uuid
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
 
+import llvmlite
+import numba
+import numpy
 import platformdirs
 
 from polytune.environment import CACHE_DIR, CACHE_LIMIT
 from polytune.errors import CacheWarning
 from polytune.files import replace_private
 from polytune.forking import renew_lock_at_fork
-from polytune.runtime.eviction import evict, mark_used
+from polytune.runtime.machine import machine
 from polytune.runtime.trust import UntrustedError, check_folders, make_folders, read_trusted
+from polytune.version import __version__
 
-__all__ = ["MODULE_NAMES", "ModuleCache"]
+__all__ = ["MODULE_NAMES", "ModuleCache", "evict", "key_of", "mark_used", "runtime_digest"]
 
 MODULE_NAMES = "polytune_kernel_"
-"""How the names of modules from the cache begin."""
+"""The first letters of the names of modules from the cache."""
 
 _MEGABYTE = 1 << 20
 _DEFAULT_LIMIT = 1024 * _MEGABYTE
@@ -257,3 +268,94 @@ def limit_from_environment() -> int:
     except (ValueError, OverflowError):
         warnings.warn(CacheWarning(f"POLYTUNE_CACHE_LIMIT={text!r} is not a number of megabytes"), stacklevel=3)
         return _DEFAULT_LIMIT
+
+
+def key_of(*parts: str) -> str:
+    """The key of a generated module, 64 hexadecimal digits.
+
+    It covers the parts, the versions of polytune, Python, NumPy, Numba and llvmlite, the processor with its instruction
+    set extensions, and the text of this package: compiled code contains what it has inlined from here, while Numba's
+    own cache looks only at the file of the function itself.
+
+    Args:
+        parts: texts that tell one module from another, such as its source and options.  Their order counts.
+    """
+    digest = hashlib.sha256(_surroundings())
+    for part in parts:
+        text = part.encode()
+        digest.update(f"{len(text)}:".encode())
+        digest.update(text)
+    return digest.hexdigest()
+
+
+@functools.cache
+def runtime_digest() -> str:
+    """A hash of the text of this package and of those inside it, 16 hexadecimal digits: what generated code calls,
+    inlines, is translated by, and shares its layouts of memory with."""
+    folder = Path(__file__).parent
+    digest = hashlib.sha256()
+    for source in sorted(folder.rglob("*.py")):
+        name, text = source.relative_to(folder).as_posix(), hashlib.sha256(source.read_bytes()).hexdigest()
+        digest.update(f"{name} {text}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def _surroundings() -> bytes:
+    this = machine()
+    facts = [
+        f"polytune {__version__}",
+        f"{sys.implementation.name} {platform.python_version()} {sys.byteorder} {platform.system()}",
+        f"numpy {numpy.__version__} numba {numba.__version__} llvmlite {llvmlite.__version__}",
+        f"{platform.machine()} {this.processor} {this.features}",
+        runtime_digest(),
+    ]
+    return "\n".join(facts).encode()
+
+
+def mark_used(entry: Path) -> None:
+    """Note that an entry, a folder, is in use now; its modification time says so."""
+    with contextlib.suppress(OSError):
+        os.utime(entry)
+
+
+def evict(modules: Path, limit: int, keep: Collection[str]) -> list[str]:
+    """Delete entries until the rest takes no more than ``limit`` bytes.
+
+    Entries are the folders ``modules/<two characters>/<key>``; other processes may add and delete at the same time.
+
+    Args:
+        modules: the folder of all entries.
+        limit: bytes.
+        keep: keys that stay, whatever their age.
+
+    Returns:
+        The keys of the entries deleted.
+    """
+    entries = []
+    for entry in modules.glob("??/*"):
+        with contextlib.suppress(OSError):  # being deleted by another process
+            size = sum(file.stat().st_size for file in entry.rglob("*") if file.is_file())
+            entries.append((entry.stat().st_mtime, size, entry))
+    total = sum(size for _, size, _ in entries)
+    evicted = []
+    for _, size, entry in sorted(entries):
+        if total <= limit:
+            break
+        if entry.name in keep:
+            continue
+        if _delete(entry):
+            evicted.append(entry.name)
+            total -= size
+    return evicted
+
+
+def _delete(entry: Path) -> bool:
+    """Delete a folder so that nobody sees half of it."""
+    doomed = entry.with_name(f".{uuid.uuid4().hex}")
+    try:
+        entry.rename(doomed)
+    except OSError:
+        return False
+    shutil.rmtree(doomed, ignore_errors=True)
+    return True

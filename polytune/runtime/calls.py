@@ -16,7 +16,7 @@ from polytune.runtime.invocation import Outcome
 from polytune.runtime.prepared_calls import PreparedCall, PreparingKernel
 from polytune.runtime.settled import NOT_MADE
 from polytune.runtime.tunable import Case
-from polytune.runtime.tuning_mode import current_mode
+from polytune.runtime.tuning_mode import mode_of_block, mode_of_process
 from polytune.runtime.untuned import BorrowedChoice, FixedChoice, best_known, run_first
 from polytune.tracebacks import shorten
 from polytune.tuner import Configuration, OnlineTuner, Space
@@ -45,7 +45,7 @@ class CallableKernel(PreparingKernel):
             UnsupportedSourceError: the kernel's source cannot be compiled for arguments of these types.
         """
         try:
-            mode = "frozen" if self._is_frozen else current_mode()
+            mode = "frozen" if self._is_frozen else mode_of_block() or mode_of_process()
             whole: tuple[Any, ...] | None = arguments
             if keywords or len(arguments) != len(self._names):
                 whole = self._binding.bind_quickly(arguments, keywords)

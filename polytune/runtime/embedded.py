@@ -16,7 +16,7 @@ import numpy as np
 
 from polytune import notebook
 from polytune.errors import ArgumentError, PackageError
-from polytune.runtime.cache_key import key_of, runtime_digest
+from polytune.runtime.cache import key_of, runtime_digest
 from polytune.runtime.calls import CallableKernel
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.learned import explain_tuner

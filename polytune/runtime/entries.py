@@ -18,18 +18,19 @@ from polytune.runtime.native.translation import address_of, is_at_hand, is_trans
 __all__ = ["Entry", "caller", "entry_of", "has_address", "is_kept", "seconds_of"]
 
 
-def entry_of(function: Any, words: int) -> int:
+def entry_of(function: Any, words: int, *, optimise: bool = True) -> int:
     """The address of a function's machine code, made now if need be.
 
     Args:
         function: a function of a generated module.
         words: how many int64 it takes.
+        optimise: whether the code is to be fast; else it is made in a quarter of the time, where Numba is not needed.
 
     Raises:
         CompilationError: Numba cannot compile it.
     """
     try:
-        return address_of(function)
+        return address_of(function, optimise=optimise)
     except NotNativeError:
         pass
     signature = (types.int64,) * words
@@ -84,18 +85,25 @@ def caller(address: int, words: int, *, returns: bool = False, is_short: bool = 
 class Entry:
     """A function for compiled code to be called with, made ready when it is first needed.
 
+    It is not optimised: with an empty cache, the first calls of a kernel wait for such functions, and a call of one
+    takes less than a microsecond, but for waiting.
+
     Args:
         function: what ``numba.njit`` made of a function of integers.
         words: how many int64 it takes.
         returns: whether it returns one.
         is_short: whether other threads wait until it returns.
+
+    Attributes:
+        call: the function of Python that calls it, for who calls it so often that a step less counts; None until it is
+            ready.
     """
 
-    __slots__ = ("_call", "_function", "_is_short", "_returns", "_words")
+    __slots__ = ("_function", "_is_short", "_returns", "_words", "call")
 
     def __init__(self, function: Any, words: int, *, returns: bool = False, is_short: bool = False):
         self._function, self._words, self._returns, self._is_short = function, words, returns, is_short
-        self._call: Callable[..., Any] | None = None
+        self.call: Callable[..., Any] | None = None
 
     def ready(self) -> Callable[..., Any]:
         """The function of Python that calls it.
@@ -103,10 +111,10 @@ class Entry:
         Raises:
             CompilationError: Numba cannot compile it.
         """
-        if self._call is None:
-            address = entry_of(self._function, self._words)
-            self._call = caller(address, self._words, returns=self._returns, is_short=self._is_short)
-        return self._call
+        if self.call is None:
+            address = entry_of(self._function, self._words, optimise=False)
+            self.call = caller(address, self._words, returns=self._returns, is_short=self._is_short)
+        return self.call
 
     def __call__(self, *arguments: int) -> Any:
-        return (self._call or self.ready())(*arguments)
+        return (self.call or self.ready())(*arguments)

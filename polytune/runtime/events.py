@@ -19,7 +19,7 @@ __all__ = ["await_event", "new_event", "signal"]
 _AWAIT_SYMBOL, _SIGNAL_SYMBOL = "polytune_await_event", "polytune_signal_event"
 _ADDRESS = ir.IntType(8).as_pointer()
 _UNTIL_SIGNALLED = 1
-"""That who asks for a lock waits for it."""
+"""The argument that says that who asks for a lock waits for it."""
 
 
 def _register(symbol: str, name: str) -> None:

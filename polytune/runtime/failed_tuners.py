@@ -19,7 +19,7 @@ __all__ = ["FailedTuners"]
 _LOGGER = logging.getLogger(__name__)
 
 _OF_USERS = (ArgumentError, SearchError, HistoryError, MissingLibraryError)
-"""What is raised on purpose, of what users have asked for: a search or a history that there is not."""
+"""The errors that are raised on purpose, of what users have asked for: a search or a history that there is not."""
 
 
 class FailedTuners:

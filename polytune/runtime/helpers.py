@@ -72,15 +72,16 @@ class Helpers:
             workers: how many the team may have, the caller among them.
         """
         words = self._words
-        # Where the system has no more threads, or the interpreter is ending, the work is done all the same.
-        with suppress(RuntimeError):
-            while len(self._threads) < workers - 1:
-                self._start()
+        if len(self._threads) < workers - 1:
+            # Where the system has no more threads, or the interpreter is ending, the work is done all the same.
+            with suppress(RuntimeError):
+                while len(self._threads) < workers - 1:
+                    self._start()
         if words[CORE] != self._core_left_out:
             self._leave_out(words[CORE])
         # Left until it is known that nobody is inside, also where an interrupt comes between.
         context.is_left, self._left_behind = True, context
-        if lead(self._memory.address, function, context.address, workers) == 0:
+        if (lead.call or lead.ready())(self._memory.address, function, context.address, workers) == 0:
             context.is_left, self._left_behind = False, None
 
     def _start(self) -> None:
@@ -130,7 +131,7 @@ class HelperPool:
         if not 1 <= workers <= self._helpers + 1:
             raise ValueError(f"a team has from 1 to {self._helpers + 1} workers, not {workers}")
         if workers == 1:
-            lead(0, function, context.address, 1)
+            (lead.call or lead.ready())(0, function, context.address, 1)
             return
         try:
             helpers = self._idle.pop()
@@ -162,17 +163,9 @@ def compile_team() -> None:
         each.ready()
 
 
-def run_team(function: int, context: ContextMemory, workers: int) -> None:
-    """Run a version by a team of this process's threads; see `HelperPool.run`.
-
-    Args:
-        function: the address of the version's C entry, which takes a context, a worker's number and how many there are.
-        context: filled in, with the state of a team that has not begun.
-        workers: how many the team may have, the caller among them.
-    """
-    _pool.run(function, context, workers)
-
-
 _pool = HelperPool(maximum_threads() - 1)
+run_team = _pool.run
+"""Run a version by a team of this process's threads, as `HelperPool.run` says."""
+
 atexit.register(_pool.stop)
 at_fork(after_in_child=_pool.forget)

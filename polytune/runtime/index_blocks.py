@@ -7,7 +7,8 @@ import numpy as np
 __all__ = ["BLOCK", "is_outside_by_blocks"]
 
 BLOCK = 1 << 16
-"""How many numbers are looked at at once: they are in a cache when NumPy looks for the greatest after the least."""
+"""The number of numbers that are looked at at once: they are in a cache when NumPy looks for the greatest after the
+least."""
 
 
 def is_outside_by_blocks(indexes: np.ndarray, extent: int) -> bool:

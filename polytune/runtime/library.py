@@ -7,6 +7,8 @@ NumPy raises is kept until the kernel has ended, and raised then.
 In memory a call is a row of words of 64 bits: where failure is reported, then the results, then the arguments, each as
 the address of its first element, the number of its element type, how many dimensions it has, their extents, and their
 strides in bytes.
+
+Products of matrices go to the library that NumPy has for them, into memory that is there.
 """
 
 from __future__ import annotations
@@ -24,7 +26,6 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from polytune.records import dataclass
-from polytune.runtime.matrix_products import matrix_product
 from polytune.runtime.memory import View, element_address
 from polytune.runtime.small_calls.calls import small_call
 from polytune.runtime.team import FAILED
@@ -32,8 +33,40 @@ from polytune.signature import DATA_TYPES
 
 __all__ = ["call_library", "has_failed", "library_error", "memory_of"]
 
+
+def matrix_product(left: np.ndarray, right: np.ndarray, *, out: np.ndarray) -> np.ndarray:
+    """Compute ``left @ right`` into an array that has no memory in common with them.
+
+    The library takes matrices whose rows or columns are contiguous; others are copied first, as NumPy itself does for
+    some functions and not for all.  As in compiled code no warnings are given of numbers that are infinite or none.
+
+    Args:
+        left, right: two matrices of one type.
+        out: a matrix of that type, which is returned.
+    """
+    if 0 in (*left.shape, *right.shape):
+        out[...] = 0
+        return out
+    with np.errstate(all="ignore"):
+        if not _is_contiguous_along_one(out):
+            out[...] = np.matmul(_for_library(left), _for_library(right))
+            return out
+        return np.matmul(_for_library(left), _for_library(right), out=out)
+
+
+def _for_library(matrix: np.ndarray) -> np.ndarray:
+    return matrix if _is_contiguous_along_one(matrix) else np.ascontiguousarray(matrix)
+
+
+def _is_contiguous_along_one(matrix: np.ndarray) -> bool:
+    """Return whether rows or columns are contiguous, and do not overlap."""
+    size = matrix.itemsize
+    (rows, columns), (down, along) = matrix.shape, matrix.strides
+    return (along == size and down >= columns * size) or (down == size and along >= rows * size)
+
+
 _RAISED = -1
-"""What is reported where NumPy has raised an exception."""
+"""The report of a call for which NumPy has raised an exception."""
 
 _SYMBOL = "polytune_call_library"
 _WORD = ir.IntType(64)
@@ -41,7 +74,7 @@ _OWN = {"numpy.matmul": matrix_product}
 """The functions in place of some of NumPy's."""
 
 _failures: dict[int, BaseException] = {}
-"""What NumPy has raised, by the address where that is reported."""
+"""The exceptions that NumPy has raised, by the address where they are reported."""
 
 
 def library_error(report: np.ndarray) -> BaseException:

@@ -4,6 +4,8 @@ The time of a region is a sum over what is counted of it (``polytune.runtime.wor
 share out takes as long as the worker with the most pieces, and each region has a start that all wait for.  The rates
 were fitted to 66 kernels of applications in all their versions (``benchmarks/calibration.py``): what counts is
 that versions of one kernel come in the right order, more than that the times are right.
+
+For some calls NumPy's library for products of matrices is no choice.
 """
 
 from __future__ import annotations
@@ -15,13 +17,14 @@ from itertools import permutations, product
 from types import ModuleType
 from typing import Any
 
-from polytune.runtime.library_rules import reason_against_library
+from polytune.environment import MKL_THREADS, OPENBLAS_THREADS, OPENMP_THREADS
 from polytune.runtime.machine import machine
+from polytune.runtime.threads import first_number
 from polytune.runtime.version import Version
 from polytune.runtime.work import Account, Kind
 from polytune.tuner import Configuration, Space
 
-__all__ = ["RATES", "Prediction"]
+__all__ = ["RATES", "Prediction", "reason_against_library"]
 
 RATES: Mapping[Kind, float] = {
     Kind.VECTOR_OPERATIONS: 0.293,
@@ -46,6 +49,7 @@ RATES: Mapping[Kind, float] = {
     Kind.TILES: 9.32,
     Kind.REGIONS: 62.7,
     Kind.ROWS: 0.808,
+    Kind.SUMS_IN_MEMORY: 0.4,
 }
 """Nanoseconds of one thread for each that is counted."""
 
@@ -285,3 +289,36 @@ class Prediction:
                 time += (_TEAM + _TASK * pieces) * region.counts[Kind.REGIONS]
             nanoseconds += time
         return nanoseconds / seen * 1e-9
+
+
+LEAST_ARITHMETIC = 1e6
+"""The least number of operations of a kernel of which products are given to the library: with fewer, to reach it by way
+of Python takes longer than all else."""
+
+
+def reason_against_library(arithmetic: float, threads: int) -> str | None:
+    """Return why a call is to have no version that gives products to the library; None where it may.
+
+    Args:
+        arithmetic: how many operations on numbers it has.
+        threads: how many threads it may have.
+    """
+    if arithmetic < LEAST_ARITHMETIC:
+        return (
+            f"Min-Arithmetic: {arithmetic:.4g} operations are too few to give products to NumPy's library, which may "
+            f"pay from {LEAST_ARITHMETIC:.4g} on"
+        )
+    if threads < _library_threads():
+        return (
+            f"Max-Threads: NumPy's library may run products on more threads than the {threads} that calls may have; "
+            f"OPENBLAS_NUM_THREADS={threads} or MKL_NUM_THREADS={threads} says how many it may have itself"
+        )
+    return None
+
+
+def _library_threads() -> int:
+    """The most threads that the library has: by the variables that it reads, or one for each core."""
+    said = (first_number(each.text) for each in (OPENBLAS_THREADS, MKL_THREADS, OPENMP_THREADS))
+    limits = [each for each in said if each is not None]
+    # Which of the variables the library reads is not known.
+    return min(machine().cores, max(limits, default=machine().cores))

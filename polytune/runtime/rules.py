@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 Refused = dict[str, dict[Any, str]]
-"""By parameter, the values that are rejected, each with a sentence that says why."""
+"""The values that are rejected, by parameter, each with a sentence that says why."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.np.ufunc import parallel
 
 from polytune.errors import ArgumentError
 from polytune.records import dataclass
@@ -23,7 +24,7 @@ from polytune.runtime.bound_run import BoundRun
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation
 from polytune.runtime.partitioned.residency import are_arrays_resident
-from polytune.runtime.threads import current_threads
+from polytune.runtime.threads import current_threads, maximum_threads
 from polytune.runtime.untuned import BorrowedChoice, FixedChoice
 from polytune.signature import Fixed, Leaf, Structure
 from polytune.tuner import Configuration, OnlineTuner
@@ -31,7 +32,7 @@ from polytune.tuner import Configuration, OnlineTuner
 __all__ = ["NOT_MADE", "SettledCalls"]
 
 NOT_MADE = object()
-"""In place of what a call returns: it was not made."""
+"""The object in place of a call's result that says that the call was not made."""
 
 _MOST = 256  # kinds of calls that are kept
 _MOST_ALIKE = 8  # of arguments with the same headers
@@ -119,6 +120,9 @@ class _SettledCall:
         ]
         floats = {k: offset for k, (offset, form) in free.items() if form == "d"}
         self._layout = ArgumentLayout(values, {**generated.array_offsets, **floats}, generated.written_positions)
+        self._fit, self._layout_address = self._layout.compared_by
+        self._has_more = bool(self._fixed or self._numbers)  # to look at than headers and types
+        self._has_all_threads = threads == maximum_threads()
         self._classes: dict[_Key, _Class] = {}  # by the integers that differ
         self._free: list[BoundRun] = []
         self._runs = 0
@@ -167,13 +171,20 @@ class _SettledCall:
         return not self._classes
 
     def make(self, arguments: tuple[Any, ...]) -> Any:
-        """Make a call, unless it is not of this kind, or cannot be made so.  Return what it returns, or `NOT_MADE`."""
+        """Make a call, unless it is not of this kind, or cannot be made so.  Return what it returns, or `NOT_MADE`.
+
+        Where a program's data leave none of Python's in the caches, each function that is entered, and each object
+        that is touched, takes as long as hundreds of operations: so it is one function, and does without what this
+        kind of calls does not need.
+        """
         if self._leaves is not None:
             taken = self._leaves.taken(arguments)
             if taken is None:
                 return NOT_MADE
             arguments = taken
-        if are_arrays_resident() or current_threads() != self._threads:
+        if are_arrays_resident() or (
+            (parallel._is_initialized or not self._has_all_threads) and current_threads() != self._threads
+        ):
             return NOT_MADE
         try:
             run = self._free.pop()
@@ -181,17 +192,28 @@ class _SettledCall:
             return NOT_MADE
         is_free = True
         try:
-            found = self._fill(run, arguments)
+            fit = self._fit(self._layout_address, id(arguments), run.address)
+            if fit == DIFFERS:
+                return NOT_MADE
+            found = self._classes.get(self._integers(arguments) if self._varying else ())
             if found is None:
                 return NOT_MADE
+            tuner, configuration, parameters = found
+            if tuner.steady is not configuration:
+                return NOT_MADE
+            if (self._has_more or fit != FITS) and not self._fill(run, arguments, fit):
+                return NOT_MADE
+            if run.has_checks or parameters is not run.parameters:
+                run.check(arguments, parameters)
             is_free = False  # where it is interrupted, nobody knows what is still at work in it
             activity = background.activity
-            run.begin()
+            if run.has_arrays:
+                run.begin()
             start = time.perf_counter()
             run.run()
             seconds = time.perf_counter() - start
-            is_free = not run.is_left
-            returned = run.result(arguments)
+            is_free = not run.context.is_left
+            returned = run.result(arguments) if run.has_result else None
         finally:
             if is_free:
                 self._free.append(run)
@@ -199,39 +221,35 @@ class _SettledCall:
                 self._runs -= 1
         try:
             if background.disturbs_since(activity):
-                found.tuner.report(found.configuration, seconds, disturbed=True)
+                tuner.report(configuration, seconds, disturbed=True)
             else:
-                found.tuner.report_steady(found.configuration, seconds)
+                tuner.report_steady(configuration, seconds)
         except Exception:  # the kernel has run; where calls go the long way, it is told what their tuner fails of
             self._classes.clear()
         return returned
 
-    def _fill(self, run: BoundRun, arguments: tuple[Any, ...]) -> _Class | None:
-        """Check a call's arguments and write them into the context of a run.  Return the class of the call; None where
-        it is not of this kind, or runs something else.
+    def _fill(self, run: BoundRun, arguments: tuple[Any, ...], fit: int) -> bool:
+        """Check what is left of a call's arguments, and write numbers into the context of a run.  Return whether it is
+        of this kind.
 
-        Raises:
-            Exception: what the kernel itself raises for such arguments.
-            SubscriptError: a number in an index array is out of range.
+        Args:
+            run: what is to run.
+            arguments: the call's.
+            fit: how they fit the layout.
         """
-        fit = self._layout.fit(arguments, run.address)
-        if fit == DIFFERS:
-            return None
-        found = self._classes.get(self._integers(arguments))
-        if found is None or found.tuner.steady is not found.configuration or not self._has_fixed(arguments):
-            return None
+        if not self._has_fixed(arguments):
+            return False
         if fit != FITS:
             try:
                 self._generated.check_addresses(arguments)
             except ArgumentError:
-                return None  # which is raised where the checks are made in their order
+                return False  # which is raised where the checks are made in their order
         try:
             for position, offset, pack_into in self._numbers:
                 pack_into(run.memory, offset, arguments[position])
         except struct.error:
-            return None
-        run.check(arguments, found.parameters)
-        return found
+            return False
+        return True
 
     def _integers(self, arguments: tuple[Any, ...]) -> _Key:
         return tuple([arguments[position] for position in self._varying])

@@ -29,7 +29,7 @@ _FEWEST_FOR_TEAM = 1 << 20
 
 _CACHE = keeps_code(__file__)
 _NUMBERS, _COUNT, _EXTENT, _FOUND = STATE_LENGTH, STATE_LENGTH + 1, STATE_LENGTH + 2, STATE_LENGTH + 3
-"""Where the words are of a context: the address of the numbers, how many there are, the extent of the axis, and the
+"""The places of the words of a context: the address of the numbers, how many there are, the extent of the axis, and the
 address of what says whether one is out of range."""
 
 

@@ -57,10 +57,11 @@ __all__ = [
 
 _WORD = ir.IntType(64)
 _COMPLETED = 0
-"""Where the number of completed tasks lies in a state, in int64 elements."""
+"""The place of the number of completed tasks in a state, in int64 elements."""
 
 FAILED = 1
-"""Where it lies whether work has failed, so that nothing after it is to be done; not 0 before the work is complete."""
+"""The place of the word that says whether work has failed, so that nothing after it is to be done; not 0 before the
+work is complete."""
 
 _LINE = 16
 """Elements from one counter to the next: 128 bytes, as caches fetch lines of 64 in pairs."""

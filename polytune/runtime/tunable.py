@@ -1,17 +1,22 @@
-"""Uses of what the calls of a kernel have taught: tune in one go, freeze, keep in files."""
+"""Uses of what the calls of a kernel have taught: tune in one go, freeze, keep in files.
+
+Such a file has the best configurations of a kernel, to be kept with a program or given to another machine.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from polytune.errors import PolytuneError
+from polytune.errors import HistoryError, PolytuneError
+from polytune.files import replace_text
 from polytune.runtime.settled import SettledCalls
-from polytune.runtime.tuned_files import TunedEntry, read_tuned, write_tuned
 from polytune.runtime.tuning_mode import tuning
 from polytune.runtime.tuning_runs import Copies, ProgressLine, Tuned, tune_for
 from polytune.signature import Signature
@@ -20,7 +25,6 @@ from polytune.tuner import Budget, OnlineTrial, OnlineTuner
 from polytune.tuner.trials import trials_html
 
 __all__ = ["Case", "TunableKernel"]
-
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -67,11 +71,11 @@ class TunableKernel(ABC):
     _tuners: dict[Case, OnlineTuner]
     _is_frozen: bool
     _settled: Mapping[str, SettledCalls]
-    """By the mode of the calls."""
+    """Settled calls, by the mode of the calls."""
     _loaded: dict[tuple[str, str], Mapping[str, Any]]
     """The best configurations by files, by the kernel and the sizes."""
     _given: set[Case]
-    """Of which calls a file has said what is best."""
+    """The classes of calls of which a file has said what is best."""
 
     @abstractmethod
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
@@ -185,3 +189,65 @@ class TunableKernel(ABC):
         """Return what calls of this process have tried other than the best known, in the order of time, by what the
         calls have in common."""
         return TrialsByCase({case: tuner.trials() for case, tuner in self.tuners.items()})
+
+
+_FORMAT = 1
+
+
+class TunedEntry(NamedTuple):
+    """The best configuration for calls of one size.
+
+    Attributes:
+        kernel: the kernel's name, with what tells its meaning from that of others.
+        shape: the sizes.
+        machine: where it was measured.
+        configuration: the best known.
+        seconds: what it took there.
+    """
+
+    kernel: str
+    shape: str
+    machine: str
+    configuration: Mapping[str, Any]
+    seconds: float
+
+
+def write_tuned(path: str | os.PathLike[str], entries: Iterable[TunedEntry]) -> None:
+    """Write a file, in one step.
+
+    Raises:
+        HistoryError: it cannot be written.
+    """
+    file = Path(path)
+    document = {"polytune_tuned": _FORMAT, "entries": [each._asdict() for each in entries]}
+    try:
+        replace_text(file, json.dumps(document, indent=1, default=dict) + "\n")
+    except OSError as error:
+        raise HistoryError(f"{file} cannot be written: {error.strerror or error}") from error
+
+
+def read_tuned(path: str | os.PathLike[str]) -> list[TunedEntry]:
+    """Read a file that `write_tuned` wrote.
+
+    Raises:
+        HistoryError: it cannot be read, or is something else.
+    """
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise HistoryError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise HistoryError(f"{path} is no file of tuned configurations: {error}") from error
+    if not isinstance(document, dict) or "polytune_tuned" not in document:
+        raise HistoryError(f"{path} is no file of tuned configurations: kernel.save writes them")
+    if document["polytune_tuned"] != _FORMAT:
+        raise HistoryError(f"{path} was written by a newer polytune, format {document['polytune_tuned']!r}")
+    try:
+        entries = [TunedEntry(**each) for each in document["entries"]]
+    except (KeyError, TypeError) as error:
+        raise HistoryError(f"{path} is no file of tuned configurations: an entry lacks something ({error})") from error
+    for each in entries:
+        names = (each.kernel, each.shape, each.machine)
+        if not all(isinstance(name, str) for name in names) or not isinstance(each.configuration, dict):
+            raise HistoryError(f"{path} is no file of tuned configurations: {each!r} is no entry")
+    return entries

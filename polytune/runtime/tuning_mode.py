@@ -11,12 +11,14 @@ from polytune.environment import TUNING
 from polytune.errors import PolytuneError
 from polytune.tracebacks import shows_frames_of_callers
 
-__all__ = ["MODES", "current_mode", "tuning"]
+__all__ = ["MODES", "current_mode", "mode_of_block", "mode_of_process", "tuning"]
 
 MODES = ("on", "off", "frozen")
-"""What calls do: tune; run the first choice; run the best that is known."""
+"""The modes of calls: tune; run the first choice; run the best that is known."""
 
 _mode: ContextVar[str | None] = ContextVar("polytune_tuning", default=None)
+mode_of_block = _mode.get
+"""The mode of the innermost block that calls of this thread are in; None outside of all."""
 
 
 @shows_frames_of_callers
@@ -56,14 +58,16 @@ def current_mode() -> str:
     Raises:
         PolytuneError: ``POLYTUNE_TUNING``, which is read once, is none of the modes.
     """
-    mode = _mode.get()
-    if mode is not None:
-        return mode
-    return _mode_of_process()
+    return mode_of_block() or mode_of_process()
 
 
 @functools.cache
-def _mode_of_process() -> str:
+def mode_of_process() -> str:
+    """Return whether calls outside of all blocks are tuned.
+
+    Raises:
+        PolytuneError: ``POLYTUNE_TUNING``, which is read once, is none of the modes.
+    """
     text = TUNING.text.lower()
     return _checked(text, TUNING.name) if text else "on"
 

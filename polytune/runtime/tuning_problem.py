@@ -1,20 +1,24 @@
-"""The choices that there are for a class of calls, what to begin with, and the tuner that is made of them."""
+"""The choices that there are for a class of calls, what to begin with, and the tuner that is made of them.
+
+A search that goes by counters is given those of the kernel.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from polytune.history.machine import machine_key
 from polytune.history.store import HistoryStore
 from polytune.records import dataclass
-from polytune.runtime.counted_search import with_counters
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation
+from polytune.runtime.prediction import Prediction
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.rules_calibration import refused_values
 from polytune.runtime.tunable import Case
 from polytune.tuner import Budget, Configuration, Key, OnlineTuner, Search, Space
+from polytune.tuner.hierarchy.methods import methods_of
 from polytune.tuner.spaces.condition import Value
 
 __all__ = ["TuningProblem", "choices_for", "history_key", "make_tuner"]
@@ -114,3 +118,20 @@ def make_tuner(
         opening=None if case.places else choices.opening(space.default(), case.parameters),
         fewer_threads=choices.fewer_threads,
     )
+
+
+def with_counters(search: Search | None, prediction: Callable[[], Prediction]) -> Search | None:
+    """The search with the counters of a kernel wherever it goes by counters and has no model of its own.
+
+    Args:
+        search: as people write it.
+        prediction: makes the model of the versions' times, where it is needed.
+    """
+    methods = methods_of(search)
+    needing = [name for name, method in methods.items() if method.name == "profile" and "model" not in method.settings]
+    if not needing:
+        return search
+    from polytune.runtime.counters import KernelCounters  # few kernels need it, and all would load it
+
+    model = KernelCounters(prediction())
+    return {name: method.with_defaults(model=model) if name in needing else method for name, method in methods.items()}

@@ -16,7 +16,7 @@ from polytune.tuner import Configuration, OnlineTuner
 from polytune.tuner.budget import seconds_text
 
 _BAR = 20
-"""How many characters a bar of progress has."""
+"""The length of a bar of progress in characters."""
 
 __all__ = ["Copies", "ProgressLine", "Tuned", "tune_for"]
 

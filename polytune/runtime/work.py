@@ -43,6 +43,7 @@ class Kind(IntEnum):
     TILES = auto()
     REGIONS = auto()  # that are begun, and waited for at their end
     ROWS = auto()  # vector operations of loops that store several elements of an array
+    SUMS_IN_MEMORY = auto()  # sums that an iteration loads and stores, as the one before
 
 
 LINE_BYTES = 64
@@ -103,6 +104,8 @@ class Account:
     _places: list[int] = field(default_factory=list)
     _entered: int = 0
     _own: frozenset[str] = frozenset()
+    _windows: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    _cut: list[tuple[float, float] | None] = field(default_factory=list)
     _fetched: dict[tuple[int, str], list[tuple[tuple[int, ...], float]]] = field(default_factory=dict)
 
     @property
@@ -119,7 +122,7 @@ class Account:
         trips = max(0, -((start - stop) // step))
         if not trips:
             return
-        self._push(float(trips), abs(step))
+        self._push(float(trips), abs(step), self._windows.get((start, stop)) if step == 1 else None)
         yield start + (trips // 2) * step
         self._pop()
 
@@ -129,15 +132,17 @@ class Account:
         yield None
         self._pop()
 
-    def _push(self, trips: float, step: int = 1) -> None:
+    def _push(self, trips: float, step: int = 1, cut: tuple[float, float] | None = None) -> None:
         self._trips.append(trips)
         self._steps.append(step)
+        self._cut.append(cut)
         self._entered += 1
         self._places.append(self._entered)
 
     def _pop(self) -> None:
         self._trips.pop()
         self._steps.pop()
+        self._cut.pop()
         self._places.pop()
 
     def enter(
@@ -154,6 +159,7 @@ class Account:
             own: the memory of a worker that is used again for each tile, and so never comes from far away.
         """
         self._own = frozenset(own)
+        self._windows.clear()
         window: list[int] = []
         counts: list[int] = []
         for lower, upper, size, *_ in members:
@@ -163,6 +169,8 @@ class Account:
                 start = lower + (count // 2 - 1) * size
             window += [start, min(start + size, upper)]
             counts.append(count)
+            if count > 1:
+                self._windows[window[-2], window[-1]] = float(size), float(upper - lower)
         executions = self._count()
         tiles = 1.0
         for (lower, upper, size, *_), count in zip(members, counts, strict=True):
@@ -196,6 +204,7 @@ class Account:
         is_vectorised: int,
         chain: int,
         position: int,
+        sums: int = 0,
     ) -> None:
         """Enter what one iteration of the loops around does.
 
@@ -208,6 +217,7 @@ class Account:
                 several elements of one array are stored in each.
             chain: how many operations wait for one another from iteration to iteration.
             position: which of the loops around is the innermost one, less those that are written out; -1 for none.
+            sums: how many sums it loads and stores, instead of keeping them in registers.
         """
         times = self._count()
         if not times:
@@ -228,8 +238,7 @@ class Account:
             kept[Kind.LOOPS] += starts
         if is_vectorised and trips >= 2:
             lanes = max(1.0, self.vector_bytes / width)
-            whole = trips // lanes
-            steps = starts * unrolled * (whole + 0.5 * (trips - whole * lanes))
+            steps = starts * unrolled * _steps_of(trips, lanes, self._cut[position])
             kept[Kind.ROWS if is_vectorised > 1 else Kind.VECTOR_OPERATIONS] += steps * operations
             kept[Kind.VECTOR_ACCESSES] += steps * near
             kept[Kind.GATHERED] += times * far
@@ -241,6 +250,7 @@ class Account:
             kept[Kind.DIVISIONS] += times * divisions
             kept[Kind.CALLS] += times * calls
             kept[Kind.WAITS] += times * chain
+            kept[Kind.SUMS_IN_MEMORY] += times * sums
         lanes = self.vector_bytes / max(width, 1)
         self.arithmetic += times * (operations + divisions + calls + _ARITHMETIC_OF_VECTORS * vectors * lanes)
         kept[Kind.BRANCHES] += times * branches
@@ -282,8 +292,10 @@ class Account:
         depth = len(trips)
         arrays: dict[tuple[str, tuple[int, ...]], tuple[int, int]] = {}  # by array and loops
         vectors: dict[tuple[str, tuple[int, ...]], int] = {}
+        accessed: dict[tuple[str, tuple[int, ...]], int] = {}
         for access in accesses:
             _, along, varying, array, *more = access
+            accessed[array, varying] = accessed.get((array, varying), 0) + 1
             arrays.setdefault((array, varying), (_pitch(access), along))
             # Of what lies apart from one iteration to the next each vector is in a line of its own.
             if last in varying and along != last:
@@ -292,6 +304,8 @@ class Account:
         lines: list[list[float]] = []
         for (array, varying), (pitch, along) in arrays.items():
             number = vectors.get((array, varying), 1)
+            # Iterations that are written out side by side have elements of their own, as many as there are accesses.
+            beside = min(accessed[array, varying], math.prod(self._steps[k] for k in varying if k != along))
             found = []
             for outer in range(depth + 1):
                 elements = 1.0
@@ -301,7 +315,7 @@ class Account:
                         elements *= trips[k]
                         if k == along:
                             near = trips[k]
-                found.append(number * max(1.0, elements / min(max(near, 1.0), LINE_BYTES / pitch)))
+                found.append(max(number, beside) * max(1.0, elements / min(max(near, 1.0), LINE_BYTES / pitch)))
             lines.append(found)
         # What lies apart from one iteration to the next is not fetched ahead.
         apart = [last in varying and along != last for (_, varying), (_, along) in arrays.items()]
@@ -377,6 +391,26 @@ class Account:
         before.append((around, lines))
         kept[Kind.APART_4] += fresh * part
         kept[Kind.LINES_4] += fresh * (1.0 - part)
+
+
+def _steps_of(trips: float, lanes: float, cut: tuple[float, float] | None) -> float:
+    """Return how many operations on vectors a loop takes, of which those for what is left of the last one count half
+    for each element.
+
+    Args:
+        trips: its iterations.
+        lanes: how many of them a vector has.
+        cut: where it goes along a tile, the size of that and the extent that is cut so: the last tile has its share.
+    """
+
+    def steps(length: float) -> float:
+        whole = length // lanes
+        return whole + 0.5 * (length - whole * lanes)
+
+    if cut is None:
+        return steps(trips)
+    size, extent = cut
+    return (extent // size * steps(size) + steps(extent % size)) / (extent / size)
 
 
 def _pitch(access: AccountedAccess) -> int:

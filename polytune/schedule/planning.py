@@ -19,7 +19,7 @@ from polytune.schedule.candidate import Candidate, PlanOptions
 from polytune.schedule.plan_transform import PlanTransform, options_of
 from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind, SerialLoop
-from polytune.schedule.tiles.distribution import distribute_innermost
+from polytune.schedule.tiles.distribution import distribute_innermost, unrollable
 from polytune.schedule.tiles.early_updates import early_updates
 from polytune.schedule.tiles.expansion import expand_points
 from polytune.schedule.tiles.interchange import (
@@ -30,7 +30,6 @@ from polytune.schedule.tiles.interchange import (
     select_members,
 )
 from polytune.schedule.tiles.row_sweeps import RowSweep, distribute_rows, row_sweep_of
-from polytune.schedule.tiles.unrolling import unrollable
 from polytune.schedule.tree import below_mark, has_band, in_one_loop, separate_innermost, statements_of
 from polytune.schedule.unions import sets_of, union_of
 

@@ -20,8 +20,8 @@ SUMS = ("+", "min", "max")
 """The operators of updates that workers may collect in copies."""
 
 MOST_DIMENSIONS = 1
-"""Of arrays of which workers may have copies to add up in.  Rows that all iterations update are little beside the
-matrix that they are computed from; copies of a matrix are not."""
+"""The most dimensions of arrays of which workers may have copies to add up in.  Rows that all iterations update are
+little beside the matrix that they are computed from; copies of a matrix are not."""
 
 
 def summable(node: isl.ScheduleNode, dependences: Dependences) -> frozenset[str]:

@@ -13,9 +13,9 @@ from polytune.schedule.analysis.bands import BandObstacle
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import Origin
 from polytune.schedule.recipe import Recipe
+from polytune.schedule.tiles.distribution import Unrolling
 from polytune.schedule.tiles.early_updates import EarlyUpdates
 from polytune.schedule.tiles.expansion import Expansion
-from polytune.schedule.tiles.unrolling import Unrolling
 from polytune.schedule.unions import sets_of
 
 MARK = "region"

@@ -28,7 +28,7 @@ from polytune.shards.held import Held, Key, chunks_of
 __all__ = ["ArrayTasks", "Shard"]
 
 FAN_IN = 8
-"""How many partial sums a task adds up."""
+"""The number of partial sums that a task adds up."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ Strided = tuple[tuple[int, int, int], ...]
 """A box with strides: per axis its range, and the distance of its elements."""
 
 Chunks = tuple[tuple[int, ...], ...]
-"""Per axis, the extents of the chunks, as Dask has them."""
+"""The extents of the chunks along each axis, as Dask has them."""
 
 
 def size_of(box: Ranges) -> int:

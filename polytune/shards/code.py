@@ -13,8 +13,7 @@ import numpy as np
 
 from polytune.errors import ArgumentError, PolytuneError
 from polytune.records import dataclass
-from polytune.runtime.cache import ModuleCache
-from polytune.runtime.cache_key import key_of
+from polytune.runtime.cache import ModuleCache, key_of
 from polytune.runtime.compiled_functions import CompiledFunctions
 from polytune.runtime.context_memory import Contexts
 from polytune.runtime.partitioned.work import neutral_copy
@@ -29,7 +28,8 @@ TILE, INNER_TILE = 32, 512
 """The extents of tiles, and of the innermost member of a band: rows of some vectors, in the second cache."""
 
 MOST_KEPT = 1.25
-"""How many times as much memory as what a shard gives may be kept alive with it, so that it need not be copied."""
+"""The most memory that may be kept alive with what a shard gives, as a multiple of that, so that it need not be
+copied."""
 
 
 @dataclass(frozen=True)

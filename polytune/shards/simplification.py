@@ -20,7 +20,7 @@ from polytune.shards.held import Key
 __all__ = ["is_shard", "with_borders_together", "without_unneeded"]
 
 _OUTPUTS = 6
-"""Where a task that runs a shard says what it gives."""
+"""The place of the outputs among the arguments of a task that runs a shard."""
 
 
 def is_shard(task: Any) -> bool:

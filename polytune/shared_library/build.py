@@ -33,13 +33,11 @@ from polytune.runtime.context import STATE_LENGTH, array_words
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.native.kinds import NotNativeError
 from polytune.shared_library.choices import choices_for
-from polytune.shared_library.code import team_code, version_code
 from polytune.shared_library.entry import CEntry, write_entry
 from polytune.shared_library.expressions import NotInCError
-from polytune.shared_library.host_text import MODULES, host_text
-from polytune.shared_library.levels import Level, levels
+from polytune.shared_library.levels import Level, levels, team_code, version_code
 from polytune.shared_library.linking import Compiler, find_compiler, library_name, link
-from polytune.shared_library.texts import LevelCode, NativeKernel, header_text, source_text
+from polytune.shared_library.texts import MODULES, LevelCode, NativeKernel, header_text, host_text, source_text
 from polytune.signature import ArrayType, parse_type
 from polytune.version import __version__
 

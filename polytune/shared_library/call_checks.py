@@ -38,17 +38,18 @@ class CallChecks:
         self.taken = {*RESERVED, "bool", "false", "main", "true"}
         self.writer = CWriter()
         self.arguments: list[tuple[str, str]] = []
-        """What the C function takes: types and names."""
+        """The parameters of the C function: types and names."""
         self.outs: list[tuple[str, str]] = []
         self.wanted: list[tuple[ast.expr, str, str]] = []
-        """What is returned, with the arguments that take it, and for arrays those that take their extents."""
+        """The values that are returned, with the arguments that take them, and for arrays those that take their
+        extents."""
         self.notes: list[str] = []
         self.strides: dict[str, tuple[str, ...]] = {}
         self.names: dict[str, Scalar | PlainArray] = {}
         self.translator = Translator(self.names, self.modules)
         self.declared: list[str] = []
         self.taken_memory: list[tuple[str, str, str]] = []
-        """Of memory that was taken: its name in Python, in C, and the variable that has its bytes."""
+        """The memory that was taken: its name in Python, in C, and the variable that has its bytes."""
 
     # Names
 

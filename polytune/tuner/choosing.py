@@ -53,7 +53,7 @@ class Choosing(OnlineState):
         elif best is not None and self._objection() is not None:
             return self._rest(best)
         elif best is not None and self._is_best_run_while_disturbed(best[1]):
-            return self._pause(self._best_while_disturbed(best[0]))
+            return self._run_best_while_disturbed(best)
         return None
 
     def _chosen_at_end(self, configuration: Configuration) -> Configuration:
@@ -94,7 +94,7 @@ class Choosing(OnlineState):
         if self._must_wait(configuration, is_ready):
             return self._rest(best)
         if self._is_best_run_while_disturbed(best[1]):
-            return self._pause(self._best_while_disturbed(best[0]))
+            return self._run_best_while_disturbed(best)
         return None
 
     def _opening_call(
@@ -127,10 +127,12 @@ class Choosing(OnlineState):
             or self._is_after_trial
         )
 
-    def _best_while_disturbed(self, best: Configuration) -> Configuration:
+    def _run_best_while_disturbed(self, best: tuple[Configuration, float]) -> Configuration:
         """Return the best, which shows after a trial by how much calls are slowed down; else, where that is faster, the
-        same with fewer threads."""
-        return best if self._is_after_trial else self._instead_of(best)
+        same with fewer threads.  While calls are short, none of them tries anything, so that nothing is asked."""
+        if self._is_after_trial:
+            return self._pause(best[0])
+        return self._rest(best) if best[1] < SHORT_CALL else self._pause(self._instead_of(best[0]))
 
     def _rest(self, best: tuple[Configuration, float]) -> Configuration:
         """Run the best in the next calls, too."""
@@ -148,8 +150,7 @@ class Choosing(OnlineState):
             calls = max(_REST, calls, self._overhead / (_SHARE_OF_QUESTIONS * best[1]))
         else:
             self._resting = self._instead_of(best[0])
-            if not self._fewer_threads.is_decided:
-                calls = 1
+            calls = self._fewer_threads.calls_until_look
         self._calls_of_rest = int(min(calls, _LONGEST_REST))
         self._rests_disturbed = self._disturbance.is_on
 
@@ -193,6 +194,8 @@ class Choosing(OnlineState):
             return True  # one after the other
         if not begun and prospects.needs_compiler(configuration, ledger):
             objection = self._budget.objection_to_disturbance(ledger, prospects.disturbance(configuration, ledger))
+            if objection is None and self._budget.weighs:
+                objection = prospects.objection_to_compiling(configuration, best, ledger)
             objection = objection or self._objection(self._loss(configuration, is_beside=True))
             if objection is not None:
                 self._refused_for_now = objection

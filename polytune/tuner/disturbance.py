@@ -13,8 +13,10 @@ __all__ = ["SHORT_CALL", "Disturbance", "DriftDetector", "FewerThreads"]
 _SAMPLES = 7
 _FEWEST_SAMPLES = 3
 _MOST = 4.0  # times longer: beyond, times say nothing
-_AGAIN = 128  # calls after which what was left is run again, at the soonest
-_SHARE_OF_LOOKS = 0.02  # of the time of calls that this may take
+_FIRST_AGAIN, _AGAIN = 8, 128  # calls after which what was left is run again, first and later on
+_LOOKS = 2  # calls of it then: the median of three is that of two that agree
+_CLEARLY_LONGER = 2.0  # times: one call of it is enough
+_SHARE_OF_LOOKS = 0.02  # of the time of calls that this may take later on
 
 
 class Disturbance:
@@ -61,10 +63,12 @@ SHORT_CALL = 1e-3
 class FewerThreads:
     """The choice between a configuration and the same with fewer threads, while something else keeps a core busy.
 
-    A call that wants all cores waits for the one that is busy; one that leaves that core alone may be over sooner.
-    Both are run a few times, then what takes the shorter time by the median of its last calls.  The other is run again
-    now and then: what keeps a core busy comes and goes, and so do helpers that sleep when they are needed first.  Calls
-    of 1 ms and more are left as they are: the system's scheduler shares cores out among these.
+    A call that wants all cores may wait for the one that is busy; one that leaves that core alone may be over sooner.
+    Both are run in turns, a few times, then what takes the shorter time by the median of its last calls.  The other is
+    run again soon, and ever less often as long as that changes nothing: a compiler holds Python's lock at first, by
+    which calls of both are longer, and then does not; what keeps a core busy comes and goes, and so do helpers that
+    sleep when they are needed first.  Calls of 1 ms and more are left as they are: the system's scheduler shares cores
+    out among these.
 
     Args:
         fewer: a configuration with fewer threads in place of another; None where there is none.
@@ -74,7 +78,16 @@ class FewerThreads:
         self._fewer_than = fewer
         self._usual: Configuration | None = None
         self._fewer: Configuration | None = None
-        self._times: tuple[deque[float], deque[float]] = deque(maxlen=_SAMPLES), deque(maxlen=_SAMPLES)
+        self._times: tuple[deque[float], deque[float]] = deque(maxlen=_FEWEST_SAMPLES), deque(maxlen=_FEWEST_SAMPLES)
+        self._runs_fewer = False  # what takes the shorter time
+        self._begin()
+
+    def _begin(self) -> None:
+        for each in self._times:
+            each.clear()
+        self._runs_fewer = False
+        self._looks = 0  # calls of the other that are to come
+        self._interval = _FIRST_AGAIN
         self._calls_since_both = 0
 
     @property
@@ -82,23 +95,31 @@ class FewerThreads:
         """Return whether both have been run often enough, or there is nothing to decide."""
         usual, fewer = self._times
         return self._fewer is None or (
-            len(usual) >= _FEWEST_SAMPLES and (median(usual) >= SHORT_CALL or len(fewer) >= _FEWEST_SAMPLES)
+            len(usual) == _FEWEST_SAMPLES and (median(usual) >= SHORT_CALL or len(fewer) == _FEWEST_SAMPLES)
         )
+
+    @property
+    def calls_until_look(self) -> int:
+        """Return how many calls run the same as the next one, at least."""
+        if self._fewer is None:
+            return _AGAIN
+        if not self.is_decided or self._looks:
+            return 1
+        left = self._interval - self._calls_since_both
+        return left if left > 0 else _FIRST_AGAIN
 
     def instead_of(self, configuration: Configuration) -> Configuration:
         """Return what the next call runs in the place of a configuration: that itself, or the one with fewer
         threads."""
         if configuration != self._usual:
             self._usual, self._fewer = configuration, self._fewer_than(configuration)
-            for each in self._times:
-                each.clear()
-            self._calls_since_both = 0
+            self._begin()
         usual, fewer = self._times
-        if self._fewer is None or len(usual) < _FEWEST_SAMPLES or median(usual) >= SHORT_CALL:
+        if self._fewer is None or not usual or median(usual) >= SHORT_CALL:
             return configuration
-        if len(fewer) < _FEWEST_SAMPLES or median(fewer) < median(usual):
-            return self._fewer
-        return configuration
+        if not self.is_decided:
+            return self._fewer if len(fewer) < len(usual) else configuration
+        return self._fewer if self._runs_fewer != (self._looks > 0) else configuration
 
     def note(self, configuration: Configuration, seconds: float) -> None:
         """Take in a call while a core is busy.
@@ -107,26 +128,48 @@ class FewerThreads:
             configuration: what the call ran.
             seconds: what it took.
         """
+        if configuration not in (self._usual, self._fewer):
+            return
+        is_fewer = configuration == self._fewer
+        taken, other = self._times[self._runs_fewer], self._times[not self._runs_fewer]
+        is_clear = bool(taken) and seconds > _CLEARLY_LONGER * median(taken)
+        self._times[is_fewer].append(seconds)
+        if not self.is_decided:
+            return
+        if self._looks:
+            if is_fewer != self._runs_fewer:
+                self._looks = 0 if is_clear else self._looks - 1
+                if not self._looks:
+                    self._end_look()
+            return
+        self._decide()
+        self._calls_since_both += 1
+        if self._calls_since_both >= self._interval and other and self._is_worth_another_look(taken, other):
+            self._looks = _LOOKS
+
+    def _decide(self) -> None:
         usual, fewer = self._times
-        for known, times, other in ((self._usual, usual, fewer), (self._fewer, fewer, usual)):
-            if configuration == known:
-                times.append(seconds)
-                self._calls_since_both = self._calls_since_both + 1 if self.is_decided else 0
-                if self._calls_since_both >= _AGAIN and self._is_worth_another_look(times, other):
-                    other.clear()
-                    self._calls_since_both = 0
+        self._runs_fewer = bool(usual and fewer) and median(fewer) < median(usual)
+
+    def _end_look(self) -> None:
+        """Take what has turned out to be faster; look again later than the last time where that is what it was."""
+        before = self._runs_fewer
+        self._decide()
+        self._interval = min(2 * self._interval, _AGAIN) if self._runs_fewer == before else _FIRST_AGAIN
+        self._calls_since_both = 0
 
     def _is_worth_another_look(self, taken: deque[float], other: deque[float]) -> bool:
         """Return whether enough calls have been made that running the other again, if it takes as long as it did, is
-        little beside them: a call that wants a busy core may take many times as long.
+        little beside them: a call that wants a busy core may take many times as long.  Soon after the first calls that
+        is not asked.
 
         Args:
             taken: seconds of the last calls of what is run.
             other: seconds of the calls of what was left.
         """
         usual = median(taken)
-        lost = sum(other) - len(other) * usual
-        return lost <= _SHARE_OF_LOOKS * usual * self._calls_since_both
+        lost = _LOOKS * (median(other) - usual)
+        return self._interval < _AGAIN or lost <= _SHARE_OF_LOOKS * usual * self._calls_since_both
 
 
 _WINDOW = 16

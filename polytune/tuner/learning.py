@@ -11,7 +11,8 @@ from polytune.tuner.spaces.configuration import Configuration
 __all__ = ["Learning"]
 
 _MUCH_LONGER = 1.5
-"""How many times longer than it is known to take a call may be until the rest is taken for a delay of the machine."""
+"""The most times longer than it is known to take that a call may be until the rest is taken for a delay of the
+machine."""
 
 
 class Learning(OnlineState):

@@ -12,7 +12,6 @@ import numpy as np
 
 from polytune.errors import MeasurementError, SpaceError
 from polytune.forking import renew_lock_at_fork
-from polytune.tuner.amortisation import calls_until_repaid
 from polytune.tuner.budget import Budget
 from polytune.tuner.choosing import Choosing
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
@@ -22,7 +21,7 @@ from polytune.tuner.historical.experience import experiences, outlook
 from polytune.tuner.historical.transfer import PrunedSpace
 from polytune.tuner.historical.verdict import outside, with_probes
 from polytune.tuner.learning import Learning
-from polytune.tuner.ledger import Statistics
+from polytune.tuner.ledger import Statistics, calls_until_repaid
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
 from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.persistence import Persistence, Snapshot, take_over

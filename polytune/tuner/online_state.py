@@ -9,7 +9,7 @@ from polytune.tuner.budget import Budget, seconds_text
 from polytune.tuner.disturbance import Disturbance, DriftDetector, FewerThreads
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.historical.experience import Outlook
-from polytune.tuner.historical.portions import THRESHOLD
+from polytune.tuner.historical.pruning import THRESHOLD
 from polytune.tuner.historical.transfer import PrunedSpace
 from polytune.tuner.historical.verdict import judge
 from polytune.tuner.ledger import Ledger

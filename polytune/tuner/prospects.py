@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
 
-from polytune.tuner.budget import Budget
+from polytune.tuner.budget import Budget, seconds_text
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.ledger import TRIALS_REMEMBERED, Ledger
 from polytune.tuner.spaces.condition import Value
@@ -12,10 +14,10 @@ from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.parameters import Nominal
 from polytune.tuner.spaces.space import Space
 
-__all__ = ["Kind", "Prospects"]
+__all__ = ["Kind", "Prospects", "expected_improvement"]
 
 Kind = tuple[Value | None, ...]
-"""What a configuration shares with all those that need no other code."""
+"""The values that a configuration shares with all those that need no other code."""
 
 _LONGER_COMPILATION = 2.0  # times the longest so far
 _SHORTEST_COMPILATION = 0.5  # seconds; what has been shorter so far was loaded rather than compiled
@@ -25,6 +27,8 @@ _DISTURBANCE = 0.5  # of a compilation beside the program: by how much longer it
 _CALLS_BETWEEN_QUESTIONS = 32
 _FIRST_LOSS = 2.0  # calls, of other numbers, while few have been tried: half the threads, a row for a tile
 _NEAR = 3.0  # times the first choice
+_DOUBT = 0.25  # standard deviation of the logarithm of how many times longer than predicted something takes
+_LEAST_IMPROVEMENT = 0.001  # so that in the end, everything is tried
 _ROUND_DOUBT = 1.5  # times what a round of a race loses as far as is known
 
 
@@ -116,11 +120,7 @@ class Prospects:
             best: the best one known, with its run time in seconds.
             ledger: the calls so far.
         """
-        expected = 1.0
-        if self._prediction is not None:
-            own, known = self._prediction(configuration), self._prediction(best[0])
-            if own is not None and known:
-                expected = own / known
+        expected = self._expected(configuration, best)
         saved = max(_FEWEST_CALLS, ledger.calls) * best[1] * (1 - expected)
         cost = self.disturbance(configuration, ledger)
         if saved > cost:
@@ -128,6 +128,39 @@ class Prospects:
         if saved > 0:
             return False, saved / cost
         return False, saved - cost
+
+    def objection_to_compiling(
+        self, configuration: Configuration, best: tuple[Configuration, float], ledger: Ledger
+    ) -> str | None:
+        """Return why a configuration is not worth a compiler beside the program yet, for people; None where it is: it
+        may save more in as many calls as are expected than compiling makes calls longer.
+
+        What it may save is the expected improvement on the best one: the prediction is wrong by a factor whose
+        logarithm is normally distributed, so that what is expected to be as fast may save a tenth, and what is expected
+        to be slower something too.
+
+        Args:
+            configuration: what may be tried.
+            best: the best one known, with its run time in seconds.
+            ledger: the calls so far.
+        """
+        improvement = max(expected_improvement(self._expected(configuration, best)), _LEAST_IMPROVEMENT)
+        cost, calls = self.disturbance(configuration, ledger), max(_FEWEST_CALLS, ledger.calls)
+        if calls * best[1] * improvement >= cost:
+            return None
+        return (
+            f"to compile what is tried next may make calls {seconds_text(cost)} longer, and it may save that in "
+            f"{math.ceil(cost / (best[1] * improvement))} calls, of which there have been {ledger.calls}"
+        )
+
+    def _expected(self, configuration: Configuration, best: tuple[Configuration, float]) -> float:
+        """Return how many times longer than the best one a configuration is expected to take; 1 where nothing is
+        predicted of it."""
+        if self._prediction is not None:
+            own, known = self._prediction(configuration), self._prediction(best[0])
+            if own is not None and known:
+                return own / known
+        return 1.0
 
     def loss(
         self,
@@ -216,6 +249,21 @@ class Prospects:
         if objection is None and ledger.trials >= budget.trials and not ledger.amortisation.allows(ledger.calls):
             return "the last trials have cost more than what they found can save on as many calls as there have been"
         return objection
+
+
+def expected_improvement(expected: float) -> float:
+    """Return what share of the best one's time a configuration is expected to save, of which a model says how many
+    times longer it takes; what turns out to take longer saves nothing.
+
+    Args:
+        expected: so many times.
+    """
+    if expected <= 0:
+        return 1.0
+    # Of a factor with the median `expected`: the mean of max(0, 1 - factor).
+    distance = -math.log(expected) / _DOUBT
+    part = NormalDist().cdf(distance)
+    return part - expected * math.exp(_DOUBT**2 / 2) * NormalDist().cdf(distance - _DOUBT)
 
 
 def _worst(losses: Sequence[float], least: float) -> float:

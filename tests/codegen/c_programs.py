@@ -13,7 +13,7 @@ import pytest
 from benchmarks.cpu.c_library import CLibrary, integers
 from polytune.codegen.c_source import c_function
 from polytune.frontend.scop import Scop
-from polytune.show_c import c_text_of
+from polytune.show import c_text_of
 
 Call = Callable[..., Any]
 

@@ -77,7 +77,7 @@ ODD = (
 
 
 NUMBERS = 8
-"""How many arrays, how many numbers and how many loops and variables of its own ``wide_kernel`` has."""
+"""The number of arrays, of numbers, and of loops and variables of its own that ``wide_kernel`` has."""
 
 
 def wide_kernel(names: Sequence[str]) -> str:

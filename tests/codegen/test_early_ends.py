@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from polytune.codegen.early_ends import early_end
 from polytune.codegen.loops import Block, Compute, For, Node
+from polytune.codegen.statement_source import early_end
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Assign, Branch, Compare, Constant, Element, Expression, Iterator, Select
 from tests.every_version import check_versions, stages_of
@@ -43,7 +43,7 @@ ENDING: dict[str, tuple[tuple[Node, ...], tuple[Node, ...]]] = {
         (For("c1", ZERO, ONE, 1, compute(Assign(TOTAL, ONE))),),
     ),
 }
-"""By name what follows the test, and what is left of that after the loop's end."""
+"""The nodes that follow the test, and what is left of them after the loop's end, by name."""
 GOING_ON: dict[str, Node] = {
     "no condition": Block((compute(assigned(ENDED)), guarded(RUNNING), compute(Assign(TOTAL, ONE)))),
     "another condition": Block((compute(assigned(ENDED)), guarded(RUNNING), guarded(Compare("==", RUNS, ZERO), ENDED))),

@@ -50,11 +50,11 @@ OF_MODULES = frozenset(
     space __file__ dict True False None"""
     )
 )
-"""What every module has outside its functions, where no name of a kernel is: what it is asked for, and what it takes to
-say that."""
+"""The words that every module has outside its functions, where no name of a kernel is: those that it is asked for, and
+those that it takes to say that."""
 
 OF_COUNTS = ("footprint_", "accesses_", "elements_")
-"""How functions begin that count for one array each; they are used nowhere in the module."""
+"""The first letters of functions that count for one array each; they are used nowhere in the module."""
 
 
 def small(name: str) -> Case:

@@ -8,6 +8,7 @@ import pytest
 import polytune
 from benchmarks.applications.case import cases
 from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.machine import machine
 from polytune.runtime.prediction import RATES, Prediction
 from polytune.runtime.work import Account, Kind
 from polytune.tuner import Configuration
@@ -87,8 +88,21 @@ def backwards(x, out):
             out[i, j] = x[i, 79 - j]
 
 
+def doubled(x, out):
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = x[i, j // 2]
+
+
+def doubled_twice(x, out):
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = x[i // 2, j // 2]
+
+
 @pytest.mark.parametrize(
-    "function, shape, apart", [(grey, (60, 80, 3), 3), (halved, (60, 160), 2), (backwards, (60, 80), 1)]
+    "function, shape, apart",
+    [(doubled, (60, 40), 0.5), (grey, (60, 80, 3), 3), (halved, (60, 160), 2), (backwards, (60, 80), 1)],
 )
 def test_elements_that_lie_a_few_apart_share_lines(function, shape, apart):
     """The iterations of a row go through the lines of a row, and not to a line of its own each."""
@@ -101,6 +115,82 @@ def test_elements_that_lie_a_few_apart_share_lines(function, shape, apart):
     lines = account.counts[Kind.LINES_4] + account.counts[Kind.APART_4]
     assert lines == pytest.approx(60 * 80 / 8 * (apart + 1), rel=0.02)
     assert account.counts[Kind.APART_2] == account.counts[Kind.APART_3] == 0
+
+
+def cholesky_rows(a):
+    for i in range(a.shape[0]):
+        for j in range(i):
+            for k in range(j):
+                a[i, j] -= a[i, k] * a[j, k]
+
+
+def test_a_sum_that_may_be_among_its_own_elements_stays_in_memory():
+    """Compilers keep it in no register, and add up nothing side by side."""
+    n = 60
+    generated, parameters = generated_of(cholesky_rows, np.ones((n, n)))
+    counts = account_of(generated, "source", *parameters).counts
+    assert counts[Kind.SUMS_IN_MEMORY] == pytest.approx(n**3 / 8, rel=0.1), "in the middle of the ranges"
+    assert counts[Kind.VECTOR_OPERATIONS] == 0 and counts[Kind.WAITS] > 0
+    generated, parameters = generated_of(product, *(np.ones((n, n)) for _ in range(3)))
+    counts = account_of(generated, "source", *parameters).counts
+    assert counts[Kind.SUMS_IN_MEMORY] == 0 and counts[Kind.VECTOR_OPERATIONS] > 0
+
+
+def pairs(table):
+    for i in range(table.shape[0] - 1, -1, -1):
+        for j in range(i + 1, table.shape[0]):
+            for k in range(i, j):
+                table[i, j] = max(table[i, j], table[i, k] + table[k + 1, j])
+
+
+def test_lanes_that_are_stored_by_a_mask_are_waited_for():
+    """Tiles that are narrower than a vector are loaded by a mask again and again, as they were stored just before."""
+    generated, parameters = generated_of(pairs, np.ones((500, 500), np.int32))
+    version = next(each for each in generated.module.VERSIONS if each.name == "tiled_early")
+    seconds = []
+    prediction = Prediction(generated.module, generated.space, parameters, 1)
+    lanes = machine().vector_bytes // 4
+    for size in (lanes // 2, 2 * lanes):
+        sizes = dict.fromkeys(version.sizes, 32) | {"tile_1": size}
+        seconds.append(prediction.seconds(generated.space.configuration(version=version.name, threads=1, **sizes)))
+    narrow, wide = seconds
+    assert narrow > wide
+
+
+def smoothed(a, b):
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            b[i, j] = a[i, j - 1] + a[i, j + 1] + a[i - 1, j] + a[i + 1, j]
+
+
+def test_what_is_left_of_rows_is_left_where_they_are_cut_too():
+    """Rows of 38 are four vectors of 8 and 6 elements, in one piece and in tiles of 8."""
+    generated, parameters = generated_of(smoothed, np.ones((40, 40)), np.ones((40, 40)))
+    version = next(each for each in generated.module.VERSIONS if each.name == "tiled")
+    counts = []
+    for size in (8, 64):
+        account = Account(64, CACHES)
+        assert version.work is not None
+        version.work(account, *parameters, 32, size)
+        counts.append(account.counts)
+    narrow, whole = counts
+    assert narrow[Kind.VECTOR_OPERATIONS] == pytest.approx(whole[Kind.VECTOR_OPERATIONS], rel=0.01)
+    assert narrow[Kind.LOOPS] > 4 * whole[Kind.LOOPS]
+
+
+@pytest.mark.parametrize("level", [Kind.LINES_2, Kind.LINES_3])
+def test_rows_that_are_written_out_side_by_side_have_lines_of_their_own(level):
+    """As many come from a cache, whether a loop takes one row at a time or four."""
+    generated, parameters = generated_of(doubled_twice, np.ones((64, 512)), np.zeros((128, 1024)))
+    found = []
+    for name in ("tiled", "tiled_jammed"):
+        version = next(each for each in generated.module.VERSIONS if each.name == name)
+        account = Account(64, (1 << 10, 1 << 11, 1 << 30))
+        assert version.work is not None
+        version.work(account, *parameters, *version.sizes.values())
+        found.append(account.counts[level])
+    tiled, jammed = found
+    assert jammed == pytest.approx(tiled, rel=0.05) and tiled > 0
 
 
 @pytest.mark.parametrize("size, is_packed", [(12, False), (400, True), (2000, True)])

@@ -29,7 +29,7 @@ TINY: Mapping[str, Sequence[Any]] = {
     "points_y": (1, 4),
     "depth": (2, 3),
 }
-"""For arrays of a few elements along each axis: several blocks, and tiles that do not divide them."""
+"""The choices for arrays of a few elements along each axis: several blocks, and tiles that do not divide them."""
 
 REAL: Mapping[str, Sequence[Any]] = {
     "block": (32, 256),

@@ -45,7 +45,7 @@ def gemm(alpha, beta, C, A, B):
 rng = np.random.default_rng(0)
 A, B, C = (rng.random((40, 40)) for _ in range(3))
 """
-"""What pages take for known: the kernel of the start page."""
+"""The code that pages take for known: the kernel of the start page."""
 
 DECORATED = """\
 BLOCK
@@ -57,10 +57,10 @@ x = np.ones(3)
 scaled(x)
 assert x[0] == 2.0
 """
-"""What a decorator on its own decorates."""
+"""The function below a decorator that stands on its own."""
 
 SHORTER = {r"\bseconds=\d+": "seconds=0.3", r"--seconds \d+": "--seconds 0.3", r"\brange\(1000?\)": "range(3)"}
-"""What takes long, and does not show more for it."""
+"""The numbers that make a block take long, and do not show more for it, with those that replace them."""
 
 
 class Step(NamedTuple):

@@ -17,7 +17,7 @@ from tests.every_version import check_versions, copied, stages_of
 ROOT = Path(__file__).parents[2]
 KERNELS = {name: value for name, value in vars(races).items() if isinstance(value, polytune.Kernel)}
 TIMES = 5
-"""How often a call is made: what depends on the threads' luck is not the same every time."""
+"""The number of times that a call is made: what depends on the threads' luck is not the same every time."""
 
 
 def whole(rng: np.random.Generator, *shape: int) -> np.ndarray:

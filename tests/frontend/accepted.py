@@ -16,6 +16,7 @@ from tests.frontend import (  # noqa: F401  (they register what they have)
     accepted_forms,
     accepted_functions,
     accepted_jumps,
+    accepted_lists,
     accepted_subscripts,
     accepted_truth_values,
     accepted_tuples,

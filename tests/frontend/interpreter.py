@@ -16,6 +16,7 @@ from polytune.frontend.results import (
     Result,
     ReturnedArray,
     ReturnedChoice,
+    ReturnedList,
     ReturnedNothing,
     ReturnedPart,
     ReturnedTuple,
@@ -111,6 +112,10 @@ class Run:
                     places = first + axis.step * np.arange(count)
                     found = np.take(found, places[0] if axis.size is None else places, axis=dimension)
                 return found
+            case ReturnedList(parts, are_weak, kind):
+                arrays = [self._returned(part) for part in parts]
+                rows = [each.tolist() if weak else list(each) for each, weak in zip(arrays, are_weak, strict=True)]
+                return rows[0] if kind == "number" else list(zip(*rows, strict=True))
             case ReturnedTuple(items):
                 return tuple(map(self._returned, items))
             case ReturnedChoice(condition, then, otherwise):

@@ -276,17 +276,6 @@ def refused(what: str) -> Callable[[Any], Any]:
     return register
 
 
-@refused("elements selected by a mask meet an array of another number of elements")
-def selected(A):
-    t = A[A > 0]
-    A[:] = t + A
-
-
-@refused("an array is assigned to elements that a mask selects")
-def packed(A):
-    A[A > 0] = A * 2
-
-
 @refused("the step x of a slice")
 def fractional_step(A):
     x = 2.0 * A.shape[0]

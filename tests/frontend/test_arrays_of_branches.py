@@ -91,6 +91,14 @@ def in_a_function(A, B, n, m):
     A[:] = chosen(A, n - m) + chosen(A, 1)
 
 
+def shapes_of_data_that_are_one(A, B, n, m):
+    if A[0, 0] > 2.5:
+        X = A[0] * 2.0
+    else:
+        X = A[:, 0] * 2.0
+    return X.sum()
+
+
 ACCEPTED = {
     "a solution or an inverse": (solved, ((4, 4), (4, 2), (5, 5))),
     "a condition on data": (of_data, ((3, 3), (5, 5))),
@@ -98,6 +106,7 @@ ACCEPTED = {
     "different extents": (of_different_extents, ((4, 6), (6, 4), (4, 4))),
     "inside of a while": (in_a_while, ((3, 3), (5, 5))),
     "in a function": (in_a_function, ((3, 3), (2, 3))),
+    "shapes that are one": (shapes_of_data_that_are_one, ((4, 2), (5, 5))),
 }
 
 
@@ -143,14 +152,6 @@ def arguments_themselves(A, B, n, m):
     else:
         X = B
     X[0] = 1.0
-
-
-def shapes_that_depend_on_data(A, B, n, m):
-    if A[0, 0] > 2.5:
-        X = A[0] * 2.0
-    else:
-        X = A[:, 0] * 2.0
-    return X.sum()
 
 
 def other_types(A, B, n, m):
@@ -214,7 +215,6 @@ def changed_by_a_function(A, B, n, m):
 
 REFUSED = [
     arguments_themselves,
-    shapes_that_depend_on_data,
     other_types,
     with_two_names,
     argument_or_copy,

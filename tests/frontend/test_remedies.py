@@ -150,7 +150,7 @@ ELSEWHERE = {
     "in an expression', 'it is not compiled'": "for what later versions of Python may have",
     "the statement {type": "for what later versions of Python may have",
 }
-"""What no program among the refused comes to: why, or where it is tested."""
+"""The remedies to which no program among the refused comes: why, or where they are tested."""
 
 
 def test_what_is_no_function() -> None:

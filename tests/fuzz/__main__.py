@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from tests.fuzz.workers import Worker
 
 IN_THE_FUZZER = "in the fuzzer"
-"""How the kinds of failures end that are the fuzzer's own."""
+"""The last words of the kinds of failures that are the fuzzer's own."""
 
 REASONS = 25
-"""How many reasons are printed at most for which programs are not supported."""
+"""The most reasons that are printed for which programs are not supported."""
 
 
 def main() -> int:

@@ -15,12 +15,12 @@ from tests.fuzz.samples import Sample
 from tests.fuzz.workers import SECONDS, Worker
 
 COMPILED_SHARE = 0.05
-"""How many of the programs are compiled; of the others every version is interpreted."""
+"""The share of the programs that are compiled; of the others every version is interpreted."""
 COMPILED_VERSIONS = 1
-"""How many versions of a compiled program run beside its default call."""
+"""The number of versions of a compiled program that run beside its default call."""
 
 LONGEST = 5
-"""How many of the longest first calls are kept."""
+"""The number of the longest first calls that are kept."""
 
 
 @dataclass

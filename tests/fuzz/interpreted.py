@@ -90,7 +90,7 @@ def _call_library(text: str, results: int, memory: tuple[PartOfArray, ...]) -> N
 
 
 _REPORT = without_marks(REPORT)
-"""What a variable is called that tells of a subscript out of range: any worker may write it, and only that is told."""
+"""The variable that tells of a subscript out of range: any worker may write it, and only that is told."""
 
 
 class Elements:

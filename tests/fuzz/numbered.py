@@ -16,10 +16,10 @@ AFFINE, SEEDED, ARRAYS, DATA_EXTENTS = "affine", "seeded", "arrays", "data exten
 ``tests.fuzz.data_extents``."""
 
 GENERATORS = (AFFINE, SEEDED, ARRAYS, DATA_EXTENTS)
-"""Whose programs numbers are that leave 0, 1, 2 and 3 when they are divided by 4."""
+"""The generators of the programs whose numbers leave 0, 1, 2 and 3 when they are divided by 4."""
 
 _SCALES = (*((1, 2),) * 10, *((2, 2),) * 6, *((3, 3),) * 4, (5, 3), (8, 4))
-"""How many statements the affine programs have at most, and how deep their loops are."""
+"""The most statements that the affine programs have, and the depth of their loops."""
 
 
 def generator_of(number: int) -> str:

@@ -25,7 +25,7 @@ from tests.fuzz.interpreted import Interpreter
 from tests.fuzz.programs import Program
 
 CONFIGURATIONS = 3
-"""How many configurations each program runs in."""
+"""The number of configurations in which each program runs."""
 
 
 def check_partitioned(program: Program, *, strict: bool, platforms: Sequence[str], seed: int) -> bool:

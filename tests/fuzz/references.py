@@ -17,7 +17,7 @@ LARGEST = 1e6
 """Programs whose values grow beyond are not used: differences in rounding would grow with them."""
 
 RESULT = "the result"
-"""What is returned, among what has bounds."""
+"""The name of the result, among what has bounds."""
 
 _LOOSEST = 1e-2
 """Bounds on errors beyond this would hide what is wrong."""
@@ -28,7 +28,8 @@ ORDERED = re.compile(
     r"@|\*\*|\b(sum|prod|mean|var|std|dot|vdot|inner|outer|einsum|cumsum|cumprod|trace|norm|linspace|tensordot|average"
     r"|exp\w*|log\w*|sin\w*|cos\w*|tan\w*|arc\w+|hypot|cbrt|pow|power|max\w*|min\w*|clip|sign)\b"
 )
-"""What is computed in an order, with a last digit, or with a sign of zero that NumPy does not promise."""
+"""The operations that are computed in an order, with a last digit, or with a sign of zero that NumPy does not
+promise."""
 
 
 @dataclass(frozen=True)

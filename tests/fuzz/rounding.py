@@ -20,7 +20,7 @@ import numpy as np
 __all__ = ["Bounded", "UndecidedError", "bounded", "with_bounded_numbers"]
 
 _ROUNDINGS = 2.0
-"""Of an operation: one to its own type, and one to that of the array it is stored in."""
+"""The roundings of an operation: one to its own type, and one to that of the array it is stored in."""
 
 
 class UndecidedError(ArithmeticError):
@@ -162,4 +162,4 @@ def _undecided(*arguments: Any, **keywords: Any) -> Any:
 
 
 with_bounded_numbers: dict[str, Any] = {"np": _Module(np), "math": _Module(math)}
-"""What stands in for the names of modules in a program that runs with such numbers."""
+"""The stand-ins for the names of modules in a program that runs with such numbers."""

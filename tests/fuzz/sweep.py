@@ -40,15 +40,16 @@ from tests.fuzz.references import ORDERED, differences
 __all__ = ["Checker", "Finding", "main"]
 
 _SECONDS_IN_PYTHON = 0.004
-"""What takes longer in plain Python would take minutes to interpret."""
+"""The seconds in plain Python above which a kernel would take minutes to interpret."""
 _TARGET = Target(16, 8)
 """Few lanes and registers: small problems have whole blocks."""
 _OF_PYTHON = re.compile(r"math\.\w+|(?<!\.)\b(?:min|max|sum)\(")
-"""What Python computes in the order and with the digits of a strict kernel, unlike NumPy's of the same name."""
+"""The functions that Python computes in the order and with the digits of a strict kernel, unlike NumPy's of the same
+name."""
 
 
 _UNDEFINED = re.compile("math domain|cannot convert float NaN")
-"""What errors say of numbers that functions and types do not have; kernels compute some number (docs/language.md)."""
+"""The errors of numbers that functions and types do not have; kernels compute some number (docs/language.md)."""
 
 
 @dataclass(frozen=True)

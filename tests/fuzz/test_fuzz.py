@@ -21,11 +21,11 @@ from tests.fuzz.numbered import AFFINE, ARRAYS, DATA_EXTENTS, SEEDED, generator_
 from tests.fuzz.workers import Worker, judge
 
 INTERPRETED = {AFFINE: 140, SEEDED: 140, ARRAYS: 40, DATA_EXTENTS: 40}
-"""How many programs of each generator are interpreted, in every version."""
+"""The number of programs of each generator that are interpreted, in every version."""
 COMPILED = {AFFINE: 7, SEEDED: 7, ARRAYS: 4, DATA_EXTENTS: 3}
-"""How many are compiled."""
+"""The number of programs that are compiled."""
 AT_ONCE = 2
-"""How many interpreted programs are one test."""
+"""The number of interpreted programs in one test."""
 
 
 @functools.cache

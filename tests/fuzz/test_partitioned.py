@@ -18,7 +18,8 @@ from tests.fuzz.programs import Program
 from tests.fuzz.strategy import programs
 
 PARTS = 6
-"""How many tests share the programs of each kind; by default one each, besides the simplest program of all."""
+"""The number of tests that share the programs of each kind; by default one each, besides the simplest program of
+all."""
 
 
 @pytest.mark.slow

@@ -112,7 +112,7 @@ def test_calls_sizes_and_strictness_vary(samples: list[Sample]) -> None:
 
 
 LOST = r"\[[^\]]*[nm] - (1 - )?{0}[^\]]*\] = [^=]*\b{0}\b"
-"""What ``A[n - 1 - i, i + 3] = A[i, i + 2]`` is an example of: the elements written go against those read."""
+"""The form of which ``A[n - 1 - i, i + 3] = A[i, i + 2]`` is an example: the elements written go against those read."""
 
 
 def test_kinds_that_splitting_lost_iterations_of_are_there(samples: list[Sample]) -> None:

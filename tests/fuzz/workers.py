@@ -24,7 +24,7 @@ SECONDS = 20.0
 """The processor time that one program may take."""
 
 _STUCK_SECONDS = 120.0
-"""After so long without any use of the processor, a program hangs."""
+"""The seconds without any use of the processor after which a program hangs."""
 _MEMORY_PAGES = 3 * 2**30 // os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _FRAME = re.compile(r'File ".*/polytune/([\w/]+\.py)", line \d+ in (\w+)')

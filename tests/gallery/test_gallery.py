@@ -19,7 +19,7 @@ from polytune.kernel import Kernel
 from polytune.schedule.counting.traffic import operations_of
 
 AT_MOST = {"fourier", "mandelbrot"}
-"""What these compute depends on data."""
+"""The kernels whose results depend on data."""
 
 
 @pytest.fixture(params=names())

@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
-from polytune.history import HistoryStore, database, file_systems
-from polytune.history.file_systems import is_on_network, kind_in_mounts
+from polytune.history import HistoryStore, database
+from polytune.history.database import is_on_network, kind_in_mounts
 
 MOUNTS = """\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -41,7 +41,7 @@ def test_the_kind_is_that_of_the_mount(device, folder, kind):
 def test_nothing_is_said_of_what_is_not_known(tmp_path, monkeypatch):
     assert kind_in_mounts("", "8:1", "/") == ""
     assert not is_on_network(tmp_path / "not" / "there")
-    monkeypatch.setattr(file_systems, "_MOUNTS", tmp_path / "none")
+    monkeypatch.setattr(database, "_MOUNTS", tmp_path / "none")
     assert not is_on_network(tmp_path)
 
 
@@ -54,7 +54,7 @@ def test_files_that_several_machines_may_have_get_a_rollback_journal(tmp_path, m
     before = HistoryStore(tmp_path)
     before.record("kernel", "n=1", "machine", {"tile": 1}, 1.0)
     before.close()
-    monkeypatch.setattr(file_systems, "file_system", lambda folder: kind)
+    monkeypatch.setattr(database, "file_system", lambda folder: kind)
     store = HistoryStore(tmp_path)
     store.record("kernel", "n=1", "machine", {"tile": 2}, 1.0)
     assert len(store.all()) == 2

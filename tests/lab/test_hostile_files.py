@@ -112,3 +112,19 @@ def test_what_compresses_well_is_read(write):
 def test_a_space_and_a_configuration(read, text):
     with pytest.raises(SpaceError, match="not a "):
         read(text)
+
+
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        ("f.csv", "time\n1\n2\n"),
+        ("f.json", '{"tune_params_keys": [], "tune_params": {}, "cache": {"": {"time": 1.0}}}'),
+        (
+            "f.jsonl",
+            '{"polytune_recording": 1, "name": "g", "parameters": []}\n{"configuration": {}, "times": [1.0]}\n',
+        ),
+    ],
+)
+def test_a_recording_without_parameters(write, name, content):
+    with pytest.raises(RecordingError, match="there are no parameters"):
+        load(write(name, content))

@@ -103,6 +103,14 @@ def test_another_effort_makes_it_anew(data, tmp_path):
     assert [line.endswith("made before") for line in made] == [False, True, False]
 
 
+def test_what_one_process_has_made_two_do_not_make_again(data, tmp_path):
+    said = []
+    for jobs in (1, 2):
+        write_report(tmp_path / "r", data, Effort(2, jobs=jobs), said.append, ["historical-portions"])
+    made = [line for line in said if "historical-portions" in line]
+    assert [line.endswith("made before") for line in made] == [False, True]
+
+
 def test_what_needs_a_recording_that_is_not_there_says_so(tmp_path):
     written = write_report(tmp_path / "r", None, Effort(2), lambda line: None, ["design-strategies"])
     assert "left out: a recording that it needs is not at hand" in written.read_text()

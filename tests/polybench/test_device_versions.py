@@ -18,8 +18,8 @@ from polytune.runtime.devices import backends, nvrtc
 from polytune.runtime.devices.cubin import HOPPER, kernel_needs
 from polytune.runtime.devices.device import DeviceLimits
 from polytune.runtime.partitioned.description import DeviceCode
-from polytune.runtime.partitioned.fitting import constraints_of
 from polytune.runtime.partitioned.launches import shared_memory_of, source_of
+from polytune.runtime.partitioned.space import constraints_of
 from tests.device_versions.offered import cuda_stand_in, offered
 from tests.device_versions.pairwise import pairwise_cover
 from tests.device_versions.versions import (

@@ -16,7 +16,7 @@ from typing import Any
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 SECONDS = 60.0
-"""How long anything may take: the machine may be busy."""
+"""The most seconds that anything may take: the machine may be busy."""
 
 
 def program() -> str | None:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from polytune.pipeline import Stages, stages
-from polytune.report.distances import dependences_in_words
-from polytune.report.importance import importance_of
 from polytune.report.markup import Markup, element, named, table
-from polytune.report.sharing import sharing_of
+from polytune.report.sections.dependences import dependences_in_words
+from polytune.report.sections.landscape import importance_of
+from polytune.report.sections.source import sharing_of
 from polytune.runtime.arguments import signature_of
 from polytune.schedule.regions import RegionKind
 from polytune.tuner import Integer, Is, Nominal, Ordinal, Space

@@ -2,8 +2,8 @@
 
 import pytest
 
-from polytune.runtime import cache_key
-from polytune.runtime.cache_key import key_of
+from polytune.runtime import cache
+from polytune.runtime.cache import key_of
 
 
 def test_a_key_is_a_stable_function_of_its_parts():
@@ -27,8 +27,8 @@ def before(monkeypatch):
 
 
 def forget():
-    cache_key._surroundings.cache_clear()
-    cache_key.runtime_digest.cache_clear()
+    cache._surroundings.cache_clear()
+    cache.runtime_digest.cache_clear()
 
 
 def test_another_version_of_numba_gives_another_key(before, monkeypatch):
@@ -37,22 +37,22 @@ def test_another_version_of_numba_gives_another_key(before, monkeypatch):
 
 
 def test_another_text_of_the_runtime_gives_another_key(before, monkeypatch, tmp_path):
-    (tmp_path / "cache_key.py").write_text("# nothing like it\n")
-    monkeypatch.setattr(cache_key, "__file__", str(tmp_path / "cache_key.py"))
+    (tmp_path / "cache.py").write_text("# nothing like it\n")
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "cache.py"))
     assert key_of("source") != before
 
 
 def test_the_text_of_each_folder_of_the_runtime_counts(before, monkeypatch, tmp_path):
     """The one that translates generated code, say, in whose place another text gives other machine code."""
-    monkeypatch.setattr(cache_key, "__file__", str(tmp_path / "cache_key.py"))
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "cache.py"))
     folder = tmp_path / "native"
     folder.mkdir()
     digests = set()
     for number, name in enumerate(("lowering.py", "lowering.py", "expressions.py")):
         (folder / name).write_text(f"ROUNDING = {number}\n")
         forget()
-        digests.add(cache_key.runtime_digest())
+        digests.add(cache.runtime_digest())
     (folder / "expressions.py").rename(tmp_path / "expressions.py")
     forget()
-    digests.add(cache_key.runtime_digest())
+    digests.add(cache.runtime_digest())
     assert len(digests) == 4

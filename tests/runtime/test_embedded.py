@@ -15,7 +15,7 @@ import pytest
 import polytune
 from polytune.errors import PackageError
 from polytune.packaging import build
-from polytune.runtime.cache_key import runtime_digest
+from polytune.runtime.cache import runtime_digest
 from polytune.runtime.rules import Thresholds
 from polytune.tuner import Budget
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from polytune.runtime.eviction import evict, mark_used
+from polytune.runtime.cache import evict, mark_used
 
 
 @pytest.fixture

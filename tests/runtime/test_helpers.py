@@ -23,7 +23,7 @@ COMPLETED, STARTED, RELEASED, RUNS, SUM = (16 * k + STATE_LENGTH for k in range(
 REGIONS, TASKS = 20, 13
 
 PATIENCE = 1_000_000
-"""How often a caller looks for a helper: about a second."""
+"""The number of times that a caller looks for a helper: about a second."""
 
 
 @njit(nogil=True)
@@ -122,8 +122,8 @@ def test_a_helper_that_falls_asleep_while_a_call_begins_is_woken(pool, monkeypat
         time.sleep(0.005)  # much longer than a helper waits on its core
         return lead(*arguments)
 
-    lead = helpers.lead
-    monkeypatch.setattr(helpers, "lead", lead_after_a_while)
+    lead = helpers.lead.ready()
+    monkeypatch.setattr(helpers.lead, "call", lead_after_a_while)
     for _ in range(20):
         call_with_a_helper(pool, released=True)
 

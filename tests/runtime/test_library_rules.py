@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from polytune.runtime import library_rules
-from polytune.runtime.library_rules import LEAST_ARITHMETIC, reason_against_library
+from polytune.runtime import prediction
 from polytune.runtime.machine import machine
+from polytune.runtime.prediction import LEAST_ARITHMETIC, reason_against_library
 
 VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
@@ -38,7 +38,7 @@ def test_what_is_told_is_to_be_done_works(name: str, monkeypatch: pytest.MonkeyP
 
 
 def test_largest_of_several_variables_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library_rules, "machine", lambda: type("Machine", (), {"cores": 8}))
+    monkeypatch.setattr(prediction, "machine", lambda: type("Machine", (), {"cores": 8}))
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "4")
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert reason_against_library(1e9, 4) is None

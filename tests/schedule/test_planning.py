@@ -108,7 +108,8 @@ KINDS = {
     "returned_scalar": {},
     "last_above": {},
 }
-"""Per version that shares work out, the kinds of its regions; versions that are not listed here are not looked at."""
+"""The kinds of the regions of each version that shares work out; versions that are not listed here are not looked
+at."""
 
 
 @pytest.mark.parametrize("name", KINDS)

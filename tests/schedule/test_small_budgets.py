@@ -16,8 +16,7 @@ from polytune.frontend.budget import ProcessorTime
 from polytune.pipeline import Stages
 from polytune.schedule import planning, scheduler
 from polytune.schedule.analysis import array_dependences, dependences, legality, loop_report
-from polytune.schedule.candidate import Attempted, Candidate, Known
-from polytune.schedule.candidates import candidate_schedules
+from polytune.schedule.candidate import Attempted, Candidate, Known, candidate_schedules
 from polytune.schedule.orders import grouped, scheduled, summed
 from polytune.schedule.orders.scheduled import TILED
 from polytune.schedule.orders.source import SOURCE

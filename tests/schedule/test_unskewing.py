@@ -8,7 +8,7 @@ import pytest
 from polytune.frontend import infer_signature
 from polytune.pipeline import Stages
 from polytune.schedule.analysis.legality import violation
-from polytune.schedule.unskewing import unskewed
+from polytune.schedule.scheduler import unskewed
 
 
 def products(C, A, B):

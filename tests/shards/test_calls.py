@@ -8,7 +8,7 @@ import pytest
 import polytune
 
 CHUNKS = {11: (4, 7), 12: (5, 1, 6), 17: (9, 8), 23: (10, 2, 11), 24: (7, 7, 10), 50: (11, 30, 9)}
-"""How axes of an extent are divided: unevenly, and into a chunk of one row where that may matter."""
+"""The chunks of axes of an extent: uneven ones, and one of a single row where that may matter."""
 
 
 @pytest.fixture(autouse=True)

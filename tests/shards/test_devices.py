@@ -99,7 +99,7 @@ WAYS = (
     {"split": 1, "ratio_0": 0.7, "platform_0": "cuda:0", "platform_1": "cuda:0"},
     {"split": 2, "ratio_0": 0.5, "ratio_1": 0.3, "platform_0": "cuda:0", "platform_3": "cuda:0"},
 )
-"""How shards are shared, one after another; each with blocks of one shape."""
+"""The configurations by which shards are shared, one after another; each with blocks of one shape."""
 
 
 @pytest.fixture

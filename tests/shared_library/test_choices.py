@@ -15,9 +15,9 @@ from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.threads import maximum_threads
 from polytune.shared_library.build import build_library
 from polytune.shared_library.choices import choices_for
-from polytune.shared_library.host_text import host_text
 from polytune.shared_library.levels import level_names
 from polytune.shared_library.linking import find_compiler
+from polytune.shared_library.texts import host_text
 from tests.shared_library.conftest import KERNELS
 
 

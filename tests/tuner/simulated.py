@@ -93,13 +93,13 @@ class Call:
     configuration: Configuration
     seconds: float
     waited: float
-    """For the compiler, or for machine code to be loaded; the default's left out."""
+    """The time of waiting for the compiler, or for machine code to be loaded; the default's left out."""
     at_best: float
-    """What it would have taken in the configuration that was the best known before it."""
+    """The time that it would have taken in the configuration that was the best known before it."""
     at_default: float
-    """What it would have taken in the default configuration."""
+    """The time that it would have taken in the default configuration."""
     begins: bool
-    """Whether something is tried: anything but the best known and the default, and not amid a round of a race."""
+    """True where something is tried: anything but the best known and the default, and not amid a round of a race."""
 
 
 @dataclass

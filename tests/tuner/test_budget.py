@@ -7,7 +7,7 @@ import pytest
 
 from polytune.errors import SpaceError
 from polytune.tuner import Budget, Nominal, OnlineTuner, Space
-from polytune.tuner.amortisation import Amortisation, calls_until_repaid
+from polytune.tuner.ledger import Amortisation, calls_until_repaid
 from tests.tuner.landscape import SPACE, cost
 
 

@@ -47,7 +47,7 @@ def test_a_settled_program_leaves_the_busy_core_alone():
     assert settled["threads"] == 2
     ranking = program.tuner.ranking()
     threads = [program.call(busy=True)["threads"] for _ in range(50)]
-    assert threads.count(2) < 6 and set(threads[6:]) == {1}
+    assert threads.count(2) <= 9, "three in turns with one thread, and a look after 8 calls and 16"
     assert program.tuner.steady == program.run[-1], "the way to such calls is short, too"
     program.call(busy=False)
     assert [program.call(busy=False) for _ in range(20)] == [settled] * 20
@@ -59,7 +59,34 @@ def test_what_is_slower_with_fewer_threads_keeps_them():
     program = Program(delay=1.1)
     settled = program.settle()
     run = [program.call(busy=True) for _ in range(50)]
-    assert sum(each != settled for each in run) == 3 and set(run[10:]) == {settled}
+    assert sum(each != settled for each in run) <= 8
+
+
+def test_the_lock_that_a_compiler_holds_at_first_does_not_decide():
+    """The compiler takes most of its time without Python's lock, but begins with it: what is run then takes longer."""
+    program = Program(unit=5.0, delay=3.0)
+    settled = program.settle()
+    for _ in range(5):
+        program.call(busy=True)
+    program.delay = 1.1
+    run = [program.call(busy=True) for _ in range(100)]
+    assert run[30:].count(settled) >= 64
+
+
+def test_short_calls_beside_a_compiler_go_the_short_way():
+    program = Program(unit=5.0, delay=1.1)
+    program.call(busy=False)
+    run = [program.call(busy=True, is_ready=lambda configuration: configuration["version"] == "a") for _ in range(8)]
+    assert {each["version"] for each in run} == {"a"}
+    steady = []
+    for _ in range(100):
+        steady.append(program.tuner.steady)
+        run.append(program.call(busy=True, is_ready=lambda configuration: configuration["version"] == "a"))
+    assert sum(each is not None for each in steady) > 80
+    assert all(each is None or each == ran for each, ran in zip(steady, run[8:], strict=True))
+    program.call(busy=False)
+    program.call(busy=False)
+    assert program.tuner.steady is None or program.tuner.steady["threads"] == 2
 
 
 def test_a_machine_that_changes_meanwhile_changes_the_choice():
@@ -74,13 +101,13 @@ def test_a_machine_that_changes_meanwhile_changes_the_choice():
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(globals(), "SHORT", SLOW)
         run = [program.call(busy=True) for _ in range(50)]
-    assert set(run[-30:]) == {settled}
+    assert run[-30:].count(settled) >= 28, "all but what looks again"
 
 
 def test_what_was_left_is_tried_again_when_the_core_is_free_for_longer():
     program = Program(delay=2.5)
     settled = program.settle()
-    assert {each["threads"] for each in [program.call(busy=True) for _ in range(100)][10:]} == {1}
+    assert [program.call(busy=True)["threads"] for _ in range(100)].count(1) > 85
     program.delay = 1.0  # what was busy sleeps, and nothing tells that
     run = [program.call(busy=True) for _ in range(400)]
     assert run[-100:].count(settled) >= 97, "all but what looks again"
@@ -123,7 +150,7 @@ def test_so_do_calls_before_the_first_choice_is_there():
     opening = SPACE.configuration(version="b", threads=2)
     program = Program(opening=opening)
     run = [program.call(busy=True, is_ready=lambda _: False) for _ in range(30)]
-    assert run[0] == opening and set(run[8:]) == {one_thread(opening)}
+    assert run[0] == opening and run.count(one_thread(opening)) > 20
     program.call(busy=False, is_ready=lambda _: True)
     assert program.run[-1] == SPACE.default()
 

@@ -134,3 +134,11 @@ def test_a_restored_search_continues_exactly():
         search.tell(search.ask(), cost)
         search = other
     assert {"initial", "reflect", "expand", "contract_inside", "contract_outside"} <= seen
+
+
+def test_it_has_a_point_where_nothing_was_feasible():
+    search = NelderMead([3.0, 1.0], [1.0, 1.0])
+    for _ in range(100):
+        if not search.converged:
+            search.tell(search.ask(), math.inf)
+    assert search.converged and search.best is None and len(search.ask()) == 2

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from polytune.tuner import Budget, Configuration, Integer, Is, Nominal, OnlineTuner, Space
+from polytune.tuner.prospects import expected_improvement
 
 SPACE = Space([Nominal("version", ("a", "b", "c"))])
 SECONDS = {"a": 4.0, "b": 2.0, "c": 3.0}
@@ -258,6 +260,54 @@ def test_what_saves_nothing_is_compiled_last_however_quickly():
     behind = [each for each in order if each != order[0]]
     assert behind and behind == [each for each in ("d", "c", "b", "e") if each in behind]
     assert order.index("d") <= 1
+
+
+def begun_after(call: float, expected: float, most: int, **settings) -> int | None:
+    """After how many calls of so many seconds another version, which is expected to take so many times longer, is
+    compiled beside them in a second; None if not after `most`."""
+    space = Space([Nominal("version", ("a", "b"))])
+    predicted = {"a": call, "b": expected * call}
+    tuner = OnlineTuner(
+        space,
+        compilation=lambda configuration: 1.0,
+        prediction=lambda configuration: predicted[configuration["version"]],
+        clock=lambda: 0.0,
+        **settings,
+    )
+    compilers = Compilers()
+    compilers.ready = {"a"}
+    for number in range(most):
+        tuner.report(tuner.choose(compilers), call)
+        if compilers.begun:
+            return number
+    return None
+
+
+def test_nothing_is_compiled_that_cannot_pay_by_then():
+    """Compiling makes calls 0.5 s longer: where calls are short, only what promises much is worth that early."""
+    early = 0.5 / 0.2 / 1e-2  # a fifth of the time may be lost to compilers
+    assert begun_after(1e-2, 0.7, 2000) == pytest.approx(early, abs=40)
+    as_fast = begun_after(1e-2, 1.0, 2000)
+    assert as_fast is not None and 400 < as_fast < 800, "where a tenth may be saved, by how far predictions are wrong"
+    slower = begun_after(1e-2, 1.3, 20_000)
+    assert slower is not None and slower > 3 * as_fast
+    long = begun_after(0.1, 1.0, 200)
+    assert long == pytest.approx(early / 10, abs=5), "300 calls are expected in any case"
+
+
+def test_what_is_expected_to_be_far_slower_is_compiled_in_the_end():
+    assert begun_after(1.0, 8.0, 600) is not None
+
+
+def test_programs_that_do_nothing_but_tune_compile_at_once():
+    assert begun_after(1e-4, 1.3, 20, budget=Budget.unlimited()) is not None
+
+
+@pytest.mark.parametrize("expected", [0.3, 0.8, 1.0, 1.2, 2.0])
+def test_the_expected_improvement_is_a_mean(expected: float):
+    errors = np.random.default_rng(5).normal(0.0, 0.25, 400_000)
+    saved = np.maximum(0.0, 1 - expected * np.exp(errors))
+    assert expected_improvement(expected) == pytest.approx(saved.mean(), rel=0.02, abs=1e-5)
 
 
 def test_compiling_beside_begins_when_calls_have_taken_a_multiple():

@@ -24,7 +24,7 @@ PRIME = 2**61 - 1
 """The number of elements of the field."""
 
 GREATEST = PRIME // 2
-"""What stands for positive infinity; its negative for negative infinity."""
+"""The stand-in for positive infinity; its negative is that for negative infinity."""
 
 SIMPLE = 2**30
 """The greatest product of numerator and denominator of a fraction that a float is taken for."""

@@ -17,7 +17,7 @@ Write = tuple[str, int, int]
 """The array, the number of an element in it, and the value that is written."""
 
 MOST_TURNS = 60
-"""After how many turns a loop whose condition depends on data ends: random numbers might never end it."""
+"""The number of turns after which a loop whose condition depends on data ends: random numbers might never end it."""
 
 
 @dataclass

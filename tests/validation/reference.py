@@ -20,8 +20,8 @@ from tests.validation.memory import Cells, Clock, Point
 from tests.validation.operations import Operations, Write
 
 Kind = str
-"""What statements of equal operations, whose instances may stand for one another, have in common: the first one's
-name."""
+"""The name that statements of equal operations, whose instances may stand for one another, have in common: that of the
+first one."""
 
 Instance = tuple[Kind, Point]
 

@@ -21,7 +21,7 @@ from tests.validation.reference import execute_source
 from tests.validation.validate import validate, validate_partitioned
 
 CUTS = 12
-"""In how many ways regions are divided."""
+"""The number of ways in which regions are divided."""
 
 KERNELS = (
     "product_of_sums",

@@ -43,10 +43,10 @@ SIZES = (1, 2, 3, 5, 7, 32)
 """Sizes of tiles that are tried: few problems in tests are larger than some of them."""
 
 OUTER = (1, 2, 3)
-"""How many tiles an outer tile has along a member."""
+"""The numbers of tiles of an outer tile along a member."""
 
 PARTITIONS = 4
-"""In how many ways the regions of a version are divided among platforms."""
+"""The number of ways in which the regions of a version are divided among platforms."""
 
 
 @dataclass(frozen=True)

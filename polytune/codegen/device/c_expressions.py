@@ -1,4 +1,4 @@
-"""Typed expressions as C text, in the words of ``polytune.runtime.devices.dialects``."""
+"""Typed expressions as C text, in the words of ``polytune.runtime.devices.backend``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A device kernel as text, in the words of ``polytune.runtime.devices.dialects``.
+"""A device kernel as text, in the words of ``polytune.runtime.devices.backend``.
 
 What is decided when a kernel is compiled are macros: ``BLOCK_X`` (``_Y``, ``_Z``) threads of a block and ``POINTS_X``
 (``_Y``, ``_Z``) points of a thread along each axis, ``DEPTH`` points of a tile along a sequential member, ``SHARED``

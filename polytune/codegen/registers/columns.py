@@ -19,7 +19,7 @@ from polytune.frontend.expression import Binary, Compare, Constant, Element, Exp
 from polytune.records import dataclass
 
 FEW = 8
-"""How many vectors of results are enough to hide how long one operation on them takes."""
+"""The number of vectors of results that is enough to hide the latency of one operation on them."""
 
 
 def tile_columns(accumulation: Accumulation, target: Target) -> Node:

@@ -25,7 +25,7 @@ from polytune.frontend.generated_names import generated
 from polytune.records import dataclass
 
 TOGETHER = 8
-"""How many columns are copied at once where neighbours in memory are not in one row of the buffer."""
+"""The number of columns that are copied at once where neighbours in memory are not in one row of the buffer."""
 
 
 @dataclass(frozen=True)

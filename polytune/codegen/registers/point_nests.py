@@ -1,4 +1,9 @@
-"""Nests of points: loops of a coincident band around statements and loops over them, as vectors can do them."""
+"""Nests of points: loops of a coincident band around statements and loops over them, as vectors can do them.
+
+A loop inside may be a *chain*, whose iterations each need what the one before has computed, as those that solve
+tridiagonal systems.  In ``for v: q[v] = (b[v] - a * q[v - 1]) / d[v]`` every operation waits for the one before.
+Vectors along v would gain nothing, several such loops side by side gain all.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +12,13 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import field
 from math import inf
 
-from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
+from polytune.codegen.affine_range import Range, coefficient, difference, from_first, greatest, least, mentions
+from polytune.codegen.ast_conversion import add_constant, substitute
 from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.transform import BYTES
-from polytune.codegen.vectors.chains import is_chain
 from polytune.codegen.vectors.expressions import Apart
 from polytune.codegen.vectors.lane_access import ContiguousAxis, apart_of, is_near, lane_operands, moves, pays
-from polytune.frontend.expression import Assign, Constant, Element, Expression, walk
+from polytune.frontend.expression import Assign, Constant, Element, Expression, Iterator, walk
 from polytune.records import dataclass
 
 MOST_UNROLLED = 32
@@ -254,3 +259,74 @@ class LaneRules:
             return node.dtype == self.dtype and (own or moves(node, self.column) is not None)
         operands = lane_operands(node, self.dtype)
         return operands is not None and all(self.is_vector(operand) for operand in operands)
+
+
+@dataclass(frozen=True)
+class Link:
+    """An element that every iteration writes, once, and that the next one reads as ``before``.
+
+    The iterations access no other elements of its array, so that ``before`` may be kept from one iteration to the next.
+    """
+
+    target: Element
+    before: Element
+
+
+def is_chain(assignments: Sequence[Assign], variable: str, own: frozenset[str]) -> bool:
+    """Return whether iterations of a loop need what the one before has computed, other than to add up.
+
+    Args:
+        assignments: what an iteration does.
+        variable: the loop's.
+        own: scalars that are variables of the code around the loop.
+    """
+    elements = [part for assignment in assignments for part in walk(assignment.value) if isinstance(part, Element)]
+    for target in dict.fromkeys(assignment.target for assignment in assignments):
+        same = [part for part in elements if part.array == target.array and part.array not in own]
+        if mentions(target, variable) and any(_is_behind(part, target, variable) for part in same):
+            return True
+    # Scalars that an iteration reads before it writes them, but where they are only added to.
+    still_old = own & {assignment.target.array for assignment in assignments}
+    for assignment in assignments:
+        own_name = assignment.target.array
+        others = still_old - {own_name}
+        if any(isinstance(part, Element) and part.array in others for part in walk(assignment.value)):
+            return True
+        still_old = others
+    return False
+
+
+def links_of(assignments: Sequence[Assign], variable: str, own: frozenset[str]) -> tuple[Link, ...]:
+    """The elements that lead from each iteration of a loop to the next one; see ``is_chain``.
+
+    Args:
+        assignments: what an iteration does.
+        variable: the loop's.
+        own: scalars that are variables of the code around the loop.
+    """
+    elements = [part for assignment in assignments for part in walk(assignment) if isinstance(part, Element)]
+    targets = [assignment.target for assignment in assignments]
+    found = []
+    for target in targets:
+        if target.array in own or not mentions(target, variable) or targets.count(target) > 1:
+            continue
+        before = substitute(target, {variable: add_constant(Iterator(variable), -1)})
+        others = dict.fromkeys(part for part in elements if part.array == target.array and part != target)
+        if len(others) == 1:
+            (other,) = others
+            if all(difference(*pair) == 0 for pair in zip(other.subscripts, before.subscripts, strict=True)):
+                found.append(Link(target, other))
+    return tuple(found)
+
+
+def _is_behind(element: Element, target: Element, variable: str) -> bool:
+    """Return whether iterations read, as ``element``, what a constant number of iterations before wrote as
+    ``target``."""
+    distances = set()
+    for read, written in zip(element.subscripts, target.subscripts, strict=True):
+        step, apart = coefficient(written, variable), difference(read, written)
+        if step is None or apart is None or (not step and apart) or (step and apart % step):
+            return False
+        if step:
+            distances.add(-apart // step)
+    return len(distances) == 1 and distances.pop() > 0

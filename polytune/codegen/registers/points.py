@@ -36,9 +36,16 @@ from polytune.codegen.ast_conversion import Part, add_constant, integer, substit
 from polytune.codegen.loops import Compute, For, If, Let, Node, Store, block
 from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, largest_shape, maximum, minimum
-from polytune.codegen.registers.point_nests import LaneRules, PointNest, assignments_below, children_of, variables_below
+from polytune.codegen.registers.point_nests import (
+    LaneRules,
+    Link,
+    PointNest,
+    assignments_below,
+    children_of,
+    links_of,
+    variables_below,
+)
 from polytune.codegen.transform import Target
-from polytune.codegen.vectors.chains import Link, links_of
 from polytune.codegen.vectors.expressions import VECTOR, Lanes, Splat, Variable, VectorExpression
 from polytune.codegen.vectors.lane_access import in_lanes, lane_operands
 from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator, walk

@@ -44,7 +44,7 @@ from polytune.frontend.expression import Assign, Binary, Compare, Constant, Elem
 from polytune.records import dataclass
 
 ROWS = (8, 4, 2, 1)
-"""How many rows may be swept at once: of the first number for which there are registers enough."""
+"""The numbers of rows that may be swept at once: the first for which there are registers enough is taken."""
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from polytune.codegen.transform import LoopTransform, Target
 from polytune.frontend.scop import Scop
 
 FACTOR = 2
-"""How many tiles an outer tile has along each shared member to start from: what two by two tiles read and update, 96
-by 96 numbers each, is in the second cache."""
+"""The tiles of an outer tile along each shared member to start from: what two by two tiles read and update, 96 by 96
+numbers each, is in the second cache."""
 
 
 def outer_tiles(program: Program, scop: Scop, target: Target) -> Program | None:

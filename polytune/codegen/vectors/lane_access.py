@@ -66,8 +66,8 @@ NEAR = 4
 """Up to how many elements apart lanes are loaded in whole vectors (``polytune.runtime.vectors_apart.NEAR``)."""
 
 WORTH = 6
-"""How many operations and other accesses there are to be for each one that takes a load for each lane, unless several
-rows share it."""
+"""The least number of operations and other accesses for each one that takes a load for each lane, unless several rows
+share it."""
 
 
 def is_consecutive(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:

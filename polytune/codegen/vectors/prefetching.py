@@ -38,8 +38,8 @@ from polytune.frontend.expression import Element, Iterator, walk
 from polytune.frontend.scop import Scop
 
 AHEAD = 8
-"""How many iterations ahead.  An iteration of a register tile has some 20 vectors to work on, 10 cycles or more; a line
-from the second cache takes some 15, one from the last cache some 70 to 100."""
+"""The distance in iterations.  An iteration of a register tile has some 20 vectors to work on, 10 cycles or more; a
+line from the second cache takes some 15, one from the last cache some 70 to 100."""
 
 
 def prefetch_rows(program: Program, scop: Scop, target: Target) -> Program:

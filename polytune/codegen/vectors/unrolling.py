@@ -11,7 +11,7 @@ unrolled, vectors of two planes of B are computed from four of A.  Where one of 
 at the ends of the loop over i, each goes by itself, in vectors that all have masks: few points are at the ends, and a
 compiler takes long for long code.
 
-Why that is right: see ``polytune.schedule.tiles.unrolling``.
+Why that is right: see ``polytune.schedule.tiles.distribution``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ COUNTS = (4, 2)
 """The numbers of iterations that are unrolled, the most first."""
 
 MOST_STREAMS = 16
-"""How many rows of arrays an innermost loop may run along.  With more, their addresses take all general registers."""
+"""The most rows of arrays that an innermost loop may run along.  With more, their addresses take all general
+registers."""
 
 
 def unroll_iterations(program: Program, scop: Scop, target: Target) -> Program:

@@ -10,8 +10,9 @@ import numpy as np
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
+from polytune.frontend.array_expressions.flat import flat_part, is_flat
 from polytune.frontend.array_expressions.gathering import gathered, scatter
-from polytune.frontend.array_expressions.masks import masked_target, named, read_index, store_masked
+from polytune.frontend.array_expressions.masks import is_chosen, masked_target, named, read_index, store_masked
 from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.reading import is_element, mentions_arrays, number_reader
 from polytune.frontend.array_expressions.reshaping import reshaped_in_place
@@ -54,12 +55,19 @@ def assign_part(
         UnsupportedSourceError: the shapes do not fit, or the target is no part of an array.
     """
     items = subscripts_of(target)
+    if is_flat(target.value):
+        assert isinstance(target.value, ast.Attribute)
+        base = as_array(computed(frame, node, evaluate(frame, target.value.value)))
+        scatter(frame, node, flat_part(frame, target, base, items, number_reader(evaluate)), value, symbol)
+        return
     if any(mentions_arrays(frame, item) for item in items if not isinstance(item, ast.Slice)):
         mask, evaluate = read_index(frame, target, evaluate)
-        if mask is not None:
-            store_masked(frame, node, masked_target(frame, target, mask, evaluate), value, symbol)
-            return
         base = as_array(computed(frame, node, evaluate(frame, target.value)))
+        if mask is not None and mask.ndim >= base.ndim:
+            masked = masked_target(frame, target, base, mask)
+            if is_chosen(masked, value):
+                store_masked(frame, node, masked, value, symbol)
+                return
         found = gathered(frame, target, base, items, evaluate, number_reader(evaluate))
         if found.base is not base:
             raise frame.source.refusal(
@@ -211,7 +219,7 @@ def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = 
     others = (binding for other, binding in frame.bindings.items() if other != name)
     is_seen = frame.kernel.arrays[array].role is not ArrayRole.LOCAL or not frame.kernel.owners.get(array)
     is_shared = is_seen or any(array_of(binding) == array for binding in others)
-    if is_shared and not _stays_equal(frame, node, {name, *names_of(frame, array)}):
+    if is_shared and not stays_equal(frame, node, {name, *names_of(frame, array)}):
         raise frame.source.refusal(
             node,
             "an array in another shape gets a name",
@@ -220,8 +228,14 @@ def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = 
         )
 
 
-def _stays_equal(frame: Frame, node: ast.AST, names: set[str]) -> bool:
-    """Return whether an array and a copy of it, which these names mean, are the same from an expression on."""
+def stays_equal(frame: Frame, node: ast.AST, names: set[str]) -> bool:
+    """Return whether an array and a copy of it, which these names mean, are the same from an expression on.
+
+    Args:
+        frame: where it stands.
+        node: the expression.
+        names: those of the array, and that of the copy.
+    """
     statement = enclosing_statement(frame.source.tree, node)
     return statement is not None and is_never_changed(frame, statement, names, before=True)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.assigning import binding_of, refuse_detached
-from polytune.frontend.array_expressions.calls import ArrayCall, handler_of_several, matched
+from polytune.frontend.array_expressions.calls import ArrayCall, ResultList, handler_of_several, matched
 from polytune.frontend.array_expressions.conversions import check_written
 from polytune.frontend.array_expressions.data_subscripts import captured, is_of_data, with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
@@ -74,7 +74,7 @@ def array_of_its_own(frame: Frame, node: ast.AST, view: ArrayValue) -> Meaning:
         first = kept(frame, node, replace(view, shape=(counted, *view.shape[1:]), region=None), "result")
         if is_counted(frame, first):
             return ViewBinding(first)
-    if any(isinstance(part, Iterator | Element) for extent in view.shape for part in walk(extent)):
+    if any(isinstance(part, Iterator | Counter | Element) for extent in view.shape for part in walk(extent)):
         raise frame.source.refusal(
             node,
             "an array whose shape depends on a loop or on data is returned",
@@ -143,7 +143,9 @@ def results_of_call(
         else:
             assert isinstance(result, Value)
             items.append(ValueBinding(result))
-    return items[0] if len(items) == 1 and isinstance(results, list) else TupleBinding(tuple(items))
+    if len(items) == 1 and isinstance(results, list):
+        return items[0]
+    return TupleBinding(tuple(items), is_list=isinstance(results, ResultList))
 
 
 def _has_slice(node: ast.AST) -> bool:

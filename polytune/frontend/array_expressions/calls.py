@@ -15,10 +15,11 @@ import numpy as np
 
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend.affine import as_index
-from polytune.frontend.array_expressions.affine_arithmetic import integer, normal
+from polytune.frontend.array_expressions.affine_arithmetic import constant_of, integer, normal
+from polytune.frontend.array_expressions.data_sizes import size_of_data
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
-from polytune.frontend.array_expressions.sizes import require, size_text
+from polytune.frontend.array_expressions.sizes import require, require_size, size_text
 from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.expression import Compare, Expression
@@ -90,6 +91,18 @@ class ArrayCall:
         """An argument as an array; a number has no dimensions."""
         return as_array(self.value(name))
 
+    def vector(self, name: str) -> ArrayValue:
+        """An argument as an array of one dimension.
+
+        Raises:
+            UnsupportedSourceError: it is a number, or has several.
+        """
+        array = self.array(name)
+        if array.ndim != 1:
+            what = f"{self.name} with {name!r} of {array.ndim or 'no'} dimensions"
+            raise self.refusal(what, f"pass an array of one dimension as {name!r}")
+        return array
+
     def argument(self, name: str) -> ast.expr:
         """The syntax tree of an argument."""
         if name not in self.arguments:
@@ -149,22 +162,40 @@ class ArrayCall:
         return element_type_of(self.frame, self.arguments[name]) if self.given(name) else default
 
     def shape(self, name: str) -> Shape:
-        """The shape that an argument stands for: a number, a tuple of them, or the shape of an array."""
+        """The shape of a new array that an argument stands for: a number, a tuple of them, or the shape of an array."""
         node = self.argument(name)
         known = self.shape_of(self.frame, node)
         if known is not None:
-            return tuple(normal(value.expression) for value in known)
+            return tuple(self._checked(normal(value.expression)) for value in known)
         elements = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
-        return tuple(extent for element in elements for extent in self._extents(element))
+        shape = tuple(extent for element in elements for extent in self._extents(element))
+        if sum(extent in self.frame.kernel.sized_by_room for extent in shape) > 1:
+            raise self.refusal(
+                "an array with several extents of which nothing says how great they are",
+                "pass the sizes as integer arguments, or make the array before the kernel is called",
+            )
+        return shape
 
     def _extents(self, node: ast.expr) -> list[Expression]:
         """The extents that a part of a shape stands for: one, or as many as a starred shape has."""
         inner = self.shape_of(self.frame, node.value) if isinstance(node, ast.Starred) else None
-        return [self.extent(node)] if inner is None else [normal(value.expression) for value in inner]
+        return [self.size(node)] if inner is None else [self._checked(normal(value.expression)) for value in inner]
+
+    def size(self, node: ast.expr) -> Expression:
+        """An extent of a new array: one that is 0 or more, by proof, or else by a check at each call."""
+        return self._checked(self.extent(node))
+
+    def _checked(self, size: Expression) -> Expression:
+        """The extent, which is 0 or more."""
+        known = constant_of(size)
+        if known is not None and known < 0:
+            raise self.refusal(f"the extent {known} of an array", "an extent is 0 or more")
+        require_size(self.frame, self.node, size)
+        return size
 
     def extent(self, node: ast.expr) -> Expression:
         """An extent of a shape: an integer that does not depend on data."""
-        operand = self.evaluate(self.frame, node)
+        operand = computed(self.frame, node, self.evaluate(self.frame, node))
         if isinstance(operand, Value) and number(operand).is_integer:
             value = with_products(self.frame, number(operand))
             if self.frame.kernel.affine.is_function(value.expression):
@@ -172,9 +203,10 @@ class ArrayCall:
             derived = derive(self.frame, self.frame.kernel.fresh("size"), value)
             if derived is not None:
                 return derived.expression
+            return size_of_data(self.frame, node, value)
         error = self.refusal(
-            f"the size {self.frame.source.segment(node)} of an array depends on data",
-            "pass the size as an integer argument, or make the array before the kernel is called",
+            f"the size {self.frame.source.segment(node)} of an array is no integer",
+            "use // in place of /, an int in place of a float argument, or int(x)",
         )
         raise ShapesOfDataError(error.location, error.what, error.reason, error.remedy)
 
@@ -241,11 +273,16 @@ def compiles(function: Any, *parameters: str) -> Callable[[Handler], Handler]:
     return register
 
 
+class ResultList(tuple["Operand | None", ...]):
+    """Several values that are a list, even if there is one."""
+
+
 _OF_SEVERAL: dict[Any, tuple[tuple[str, ...], SeveralHandler]] = {}
 
 
 def compiles_several(function: Any, *parameters: str) -> Callable[[SeveralHandler], SeveralHandler]:
-    """The same for a function that gives several values: a tuple even if it is one, or a list of them.
+    """The same for a function that gives several values: those of a tuple are a tuple even if it is one, those of a
+    list are ``ResultList``, and one in a list stands for itself.
 
     None stands for one that no kernel can use, and in place of all for a call that gives a single array or number.
     """
@@ -274,7 +311,9 @@ def handler_of(function: Any) -> tuple[tuple[str, ...], Handler] | None:
 
 
 def method(name: str) -> Any:
-    """NumPy's function that does what an array's method does; None where there is none."""
+    """NumPy's function that does what an array's method does; None where arrays have no such method."""
+    if not hasattr(np.ndarray, name):
+        return None
     named = {"copy": np.copy, "astype": np.astype, "flatten": np.ndarray.flatten}
     return named.get(name, getattr(np, name, None))
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, integer, subtract
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles, compiles_several
+from polytune.frontend.array_expressions.data_sizes import room_by_arguments
 from polytune.frontend.array_expressions.data_subscripts import captured
 from polytune.frontend.array_expressions.elementwise import as_array
 from polytune.frontend.array_expressions.library import Wanted, library_call
@@ -19,13 +21,18 @@ from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.sizes import extent
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Subscripts
 from polytune.frontend.array_expressions.views import rearranged
-from polytune.frontend.expression import Compare, Expression
+from polytune.frontend.expression import Compare, Element, Expression
 from polytune.frontend.frame import Frame
 from polytune.frontend.promotion import Value
 
 
 def counted(
-    frame: Frame, node: ast.AST, function: str, arguments: Sequence[ArrayValue | Value], results: Sequence[Wanted]
+    frame: Frame,
+    node: ast.AST,
+    function: str,
+    arguments: Sequence[ArrayValue | Value],
+    results: Sequence[Wanted],
+    known: Element | None = None,
 ) -> list[ArrayValue]:
     """The results of a call of the library that gives as many elements as the data say.
 
@@ -36,10 +43,11 @@ def counted(
         arguments: what it is given.
         results: the shapes and types of the results, with the most elements that there may be along the first
             dimension.
+        known: a variable that has the number of elements already; None where there is none.
     """
     *arrays, count = library_call(frame, node, f"{function} counted", arguments, [*results, ((), "int64")])
     assert isinstance(count, Value)
-    size = captured(frame, node, count.expression)
+    size = known or captured(frame, node, count.expression)
     frame.kernel.counts.add(size.array)
     parts = []
     for array in arrays:
@@ -56,19 +64,28 @@ def extracted(frame: Frame, node: ast.AST, selection: Selection) -> ArrayValue:
     Args:
         frame: where it stands.
         node: the expression, for its place.
-        selection: what is selected.
+        selection: what is selected; what a name means is made where it got that meaning, before loops around.
     """
-    values, mask = selection.values, selection.mask
+    values, mask, kernel = selection.values, selection.mask, frame.kernel
     key = None
-    if selection.is_named and values.region is not None and mask.region is not None:
+    size: Element | None = None
+    if selection.place is not None and values.region is not None and mask.region is not None:
         key = mask.region.array, values.region.array
-        nodes, found = frame.kernel.extracted.get(key, (None, None))
-        if found is not None and nodes is frame.nodes:
+        nodes, found = kernel.extracted.get(key, (None, None))
+        if found is not None and nodes is not None and frame.is_in(nodes):
             return found  # which nothing has changed since
+        place: Frame = selection.place
+        if frame.is_in(place.nodes):
+            frame = replace(place, source=frame.source, is_kernel=frame.is_kernel, names=frame.names)
+        nodes, size = kernel.selected.get(mask.region.array, (None, None))
+        size = size if nodes is not None and frame.is_in(nodes) else None
     most = extent(frame, size_of(frame, values.shape))
-    (array,) = counted(frame, node, "numpy.extract *", [mask, values], [((most,), values.dtype)])
+    (array,) = counted(frame, node, "numpy.extract *", [mask, values], [((most,), values.dtype)], size)
     if key is not None:
-        frame.kernel.extracted[key] = frame.nodes, array
+        kernel.extracted[key] = frame.nodes, array
+        counter = array.shape[0]
+        if size is None and isinstance(counter, Element):
+            kernel.selected[key[0]] = frame.nodes, counter
     return array
 
 
@@ -76,12 +93,24 @@ def _size(call: ArrayCall, array: ArrayValue) -> Expression:
     return extent(call.frame, size_of(call.frame, array.shape))
 
 
+def places_of(frame: Frame, node: ast.AST, mask: ArrayValue) -> list[ArrayValue]:
+    """The subscripts of what is true, an array for each dimension.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        mask: the truth values, or numbers that are taken for some.
+    """
+    most = extent(frame, size_of(frame, mask.shape))
+    wanted: list[Wanted] = [((most,), "int64")] * mask.ndim
+    return counted(frame, node, "numpy.nonzero *", [mask], wanted)
+
+
 def _places(call: ArrayCall, name: str) -> tuple[Operand, ...]:
     array = call.array(name)
     if not array.ndim:
         raise call.refusal(f"{call.name} of a number", "pass an array")
-    wanted: list[Wanted] = [((_size(call, array),), "int64")] * array.ndim
-    return tuple(counted(call.frame, call.node, "numpy.nonzero *", [array], wanted))
+    return tuple(places_of(call.frame, call.node, array))
 
 
 @compiles_several(np.nonzero, "a")
@@ -91,8 +120,8 @@ def _nonzero(call: ArrayCall) -> tuple[Operand, ...]:
 
 def _triangle(call: ArrayCall, operator: str) -> tuple[Operand, ...]:
     """The places of a triangle, as NumPy finds them: those where a matrix of truth values is true."""
-    rows = call.extent(call.argument("n"))
-    columns = call.extent(call.argument("m")) if call.given("m") else rows
+    rows = extent(call.frame, call.extent(call.argument("n")))
+    columns = extent(call.frame, call.extent(call.argument("m"))) if call.given("m") else rows
     diagonal = call.constant("k", 0)
     if not isinstance(diagonal, int):
         raise call.refusal(f"the diagonal {diagonal} in {call.name}", "write a constant integer")
@@ -100,9 +129,7 @@ def _triangle(call: ArrayCall, operator: str) -> tuple[Operand, ...]:
     def at(subscripts: Subscripts) -> Value:
         return Value(Compare(operator, subtract(subscripts[1], subscripts[0]), integer(diagonal)), weak=True)
 
-    mask = ArrayValue((rows, columns), "bool", at)
-    wanted: list[Wanted] = [((_size(call, mask),), "int64")] * 2
-    return tuple(counted(call.frame, call.node, "numpy.nonzero *", [mask], wanted))
+    return tuple(places_of(call.frame, call.node, ArrayValue((rows, columns), "bool", at)))
 
 
 @compiles_several(np.triu_indices, "n", "k", "m")
@@ -152,25 +179,29 @@ def _unique(call: ArrayCall) -> list[Operand | None]:
     if array.ndim != 1:
         array = reshaped(call, array, [None])
     options = [name for name in _UNIQUE if call.constant(name, False)]
-    if "return_inverse" in options:
-        raise call.refusal("np.unique with return_inverse", "use np.searchsorted(np.unique(A), A)")
+    if "return_inverse" in options and call.array("ar").ndim != 1:
+        raise call.refusal("np.unique of several dimensions with return_inverse", "pass A.ravel()")
     wanted: list[Wanted] = [(array.shape, array.dtype), *((array.shape, "int64") for _ in options)]
     text = " ".join(["numpy.unique *", *(f"{name}=True" for name in options)])
-    return list(counted(call.frame, call.node, text, [array], wanted))
+    found: list[Operand | None] = list(counted(call.frame, call.node, text, [array], wanted))
+    if "return_inverse" in options:  # one for each element of the array
+        place = 1 + options.index("return_inverse")
+        inverse = found[place]
+        assert isinstance(inverse, ArrayValue)
+        axes = [Axis(ZERO, 0)]
+        found[place] = rearranged(call.frame.kernel, inverse, axes, array.shape)
+    return found
 
 
 @compiles(np.bincount, "x", "weights", "minlength")
 def _bincount(call: ArrayCall) -> Operand:
     """The numbers of elements up to ``minlength``; a larger element is an error."""
     places = call.array("x")
-    if not call.given("minlength"):
-        raise call.refusal(
-            f"{call.name} without minlength, whose result is as large as the data say",
-            "name the number of bins, minlength=n, of which no element may be n or more",
-        )
     if places.ndim != 1 or places.dtype not in promotion.INTEGERS:
         raise call.refusal(f"{call.name} of {places.dtype} in {places.ndim} dimensions", "pass a row of integers")
-    size = call.extent(call.argument("minlength"))
+    if not call.given("minlength"):
+        return _bincount_of_all(call, places)
+    size = call.size(call.argument("minlength"))
     text = "numpy.bincount * minlength=length counted"
     arguments, dtype = [places], "int64"
     if call.given("weights"):
@@ -178,3 +209,14 @@ def _bincount(call: ArrayCall) -> Operand:
         agree(call.frame, call.node, places.shape[0], weights.shape[0], (places.shape, weights.shape))
         arguments, dtype = [places, weights], "float64"
     return library_call(call.frame, call.node, text, arguments, [((size,), dtype), ((), "int64")])[0]
+
+
+def _bincount_of_all(call: ArrayCall, places: ArrayValue) -> Operand:
+    """The numbers of all elements, up to the greatest."""
+    arguments, dtype = [places], "int64"
+    if call.given("weights"):
+        weights = as_array(call.value("weights"))
+        agree(call.frame, call.node, places.shape[0], weights.shape[0], (places.shape, weights.shape))
+        arguments, dtype = [places, weights], "float64"
+    most = room_by_arguments(call.frame)
+    return counted(call.frame, call.node, "numpy.bincount *", arguments, [((most,), dtype)])[0]

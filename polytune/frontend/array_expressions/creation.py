@@ -13,7 +13,6 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     ONE,
     ZERO,
     add,
-    constant_of,
     integer,
     normal,
     quotient,
@@ -24,7 +23,7 @@ from polytune.frontend.array_expressions.comprehension import comprehension
 from polytune.frontend.array_expressions.elementwise import as_array, cast_array, computed, strong
 from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.shapes import agree, stretched
-from polytune.frontend.array_expressions.sizes import extent, require_size
+from polytune.frontend.array_expressions.sizes import extent
 from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, kept, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts
 from polytune.frontend.array_expressions.views import in_memory
@@ -40,11 +39,6 @@ NAMES = ("array", "empty", "ndarray", "zeros", "ones", "full", "eye", "identity"
 def _filled(call: ArrayCall, shape: Shape, dtype: str, value: ArrayValue | Value | None) -> ArrayValue:
     """A new array; without a value its elements are any numbers."""
     frame, node = call.frame, call.node
-    for size in shape:
-        known = constant_of(size)
-        if known is not None and known < 0:
-            raise call.refusal(f"the extent {known} of an array", "an extent is 0 or more")
-        require_size(frame, node, size)
     region = allocate(frame, node, shape, dtype)
     if value is not None:
         source = stretched(frame, value, shape) if isinstance(value, ArrayValue) else value
@@ -228,15 +222,15 @@ def _astype(call: ArrayCall) -> Operand:
 
 @compiles(np.eye, "N", "M", "k", "dtype")
 def _eye(call: ArrayCall) -> Operand:
-    rows = call.extent(call.argument("N"))
-    columns = call.extent(call.argument("M")) if call.given("M") else rows
+    rows = call.size(call.argument("N"))
+    columns = call.size(call.argument("M")) if call.given("M") else rows
     diagonal = call.constant("k", 0)
 
     def at(subscripts: Subscripts) -> Value:
         test = Compare("==", add(subscripts[0], integer(diagonal)), subscripts[1])
         return promotion.select(Value(test, weak=True), constant(1), constant(0))
 
-    shape = tuple(extent(call.frame, size) for size in (rows, columns))
+    shape = (rows, columns)
     return _filled(call, shape, call.dtype("dtype", "float64"), ArrayValue(shape, "int64", at))
 
 
@@ -270,7 +264,7 @@ def _arange(call: ArrayCall) -> Operand:
 
 
 _ARITHMETIC = (ast.Constant, ast.Name, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
-"""What expressions are made of that no statement is needed for."""
+"""The nodes of expressions for which no statement is needed."""
 
 
 def _floats(call: ArrayCall) -> dict[str, float] | None:
@@ -333,8 +327,8 @@ def _linspace(call: ArrayCall) -> Operand:
     start, stop = call.value("start"), call.value("stop")
     if not (isinstance(start, Value) and isinstance(stop, Value)):
         raise call.refusal("np.linspace between arrays", "compute the elements: start + step * np.arange(n)")
-    size = call.extent(call.arguments["num"]) if call.given("num") else integer(50)
-    shape = (extent(call.frame, size),)
+    size = call.size(call.arguments["num"]) if call.given("num") else integer(50)
+    shape = (size,)
     endpoint = bool(call.constant("endpoint", True))
     kind = promotion.join(*(promotion.kind_of(promotion.number(value)) for value in (start, stop)))
     inner = kind.dtype if promotion.is_inexact(kind.dtype) and kind.dtype not in promotion.COMPLEX else "float64"

@@ -39,7 +39,7 @@ def captured(frame: Frame, node: ast.AST, expression: Expression) -> Element:
     known = frame.kernel.captured.get(expression)
     if known is not None and known.nodes is frame.nodes:
         needed = {part.array for part in walk(expression) if isinstance(part, Element)}
-        if not needed & _written(frame.nodes[known.position :]):
+        if not needed & written(frame.nodes[known.position :]):
             return known.variable
     variable = scalar(frame, node, "int64", "bound")
     emit(frame, node, (perform(frame, node, Assign(variable, expression)),))
@@ -48,7 +48,7 @@ def captured(frame: Frame, node: ast.AST, expression: Expression) -> Element:
     return variable
 
 
-def _written(nodes: Sequence[Node]) -> set[str]:
+def written(nodes: Sequence[Node]) -> set[str]:
     """The arrays and variables that nodes assign."""
     operations = (operation for each in performed(nodes) for operation in each.operations)
     return {array for operation in operations for array in arrays_written(operation)}

@@ -71,26 +71,36 @@ def elementwise(frame: Frame, node: ast.AST, build: Build, operands: Sequence[Op
     return ArrayValue(shape, sample.dtype, at, is_costly=costly or _is_costly(sample))
 
 
-def _of_selections(frame: Frame, node: ast.AST, build: Build, operands: Sequence[Operand]) -> Selection:
-    """Return what ``build`` makes of elements that one mask selects, and of numbers."""
-    first = next(operand for operand in operands if isinstance(operand, Selection))
-    parts: list[ArrayValue | Value] = []
-    for operand in operands:
-        if isinstance(operand, Selection) and operand.key == first.key:
-            parts.append(operand.values)
-            continue
-        part = computed(frame, node, operand)
-        if isinstance(part, ArrayValue) and part.ndim:
-            raise frame.source.refusal(
-                node,
-                "elements selected by a mask meet an array of another number of elements",
-                "how many there are depends on data",
-                "select from both with the same mask",
-            )
-        parts.append(part)
+def _of_selections(
+    frame: Frame, node: ast.AST, build: Build, operands: Sequence[Operand]
+) -> Selection | ArrayValue | Value:
+    """Return what ``build`` makes of elements that one mask selects, and of numbers: a selection by that mask.
+
+    Where they meet an array, or what another mask selects, it is an array of as many elements as the data say.
+    """
+    selections = [operand for operand in operands if isinstance(operand, Selection)]
+    first = selections[0]
+    if any(_meets(operand, first) for operand in operands):
+        return elementwise(frame, node, build, [computed(frame, node, operand) for operand in operands])
+    parts = [operand.values if isinstance(operand, Selection) else operand for operand in operands]
     values = elementwise(frame, node, build, parts)
     assert isinstance(values, ArrayValue)
-    return Selection(values, first.mask, first.key, first.extract)
+    is_named = all(each.is_named for each in selections)
+
+    def extract(frame: Frame, node: ast.AST, selection: Selection) -> ArrayValue:
+        """The same of arrays that are there already, or are made once for a name."""
+        made = elementwise(frame, node, build, [computed(frame, node, operand) for operand in operands])
+        assert isinstance(made, ArrayValue)
+        return made
+
+    return Selection(values, first.mask, first.key, extract if is_named else first.extract, is_named)
+
+
+def _meets(operand: Operand, selection: Selection) -> bool:
+    """Return whether an operand is an array that need not have as many elements as a mask selects."""
+    if isinstance(operand, Selection):
+        return operand.key != selection.key
+    return not isinstance(operand, Value) and bool(operand.shape)
 
 
 def _worth_keeping(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) -> ArrayValue:

@@ -8,18 +8,19 @@ from dataclasses import replace
 
 from polytune.frontend.array_expressions.affine_arithmetic import ONE
 from polytune.frontend.array_expressions.conversions import check_update
+from polytune.frontend.array_expressions.counted import places_of
 from polytune.frontend.array_expressions.data_subscripts import from_either_end
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed
 from polytune.frontend.array_expressions.readers import Evaluate, Number
-from polytune.frontend.array_expressions.shapes import broadcast, stretched, without_ones
-from polytune.frontend.array_expressions.slices import complete, is_whole, sliced
+from polytune.frontend.array_expressions.shapes import agree, broadcast, stretched, without_ones
+from polytune.frontend.array_expressions.slices import complete, is_ellipsis, is_none, is_whole, sliced
 from polytune.frontend.array_expressions.temporaries import assigned_element, emit, kept, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Shape, Subscripts
 from polytune.frontend.array_expressions.views import element_at, position
 from polytune.frontend.expression import Element, Expression, Iterator, walk
 from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
-from polytune.frontend.promotion import INTEGERS
+from polytune.frontend.promotion import INTEGERS, Value
 from polytune.records import dataclass
 
 
@@ -62,8 +63,10 @@ def gathered(
     Raises:
         UnsupportedSourceError: an item is an array of anything else.
     """
+    items, masks, evaluate = _with_places(frame, items, evaluate)
     parts = complete(frame, node, base, items)
     places: dict[int, ArrayValue] = {}  # the arrays by the dimensions that they select from
+    chosen: list[ast.expr] = []  # the subscripts that they are
     slices: dict[int, Axis] = {}
     order: list[tuple[int | None, Expression | None]] = []  # per item the dimension of the base and a slice's extent
     dimension = 0
@@ -77,9 +80,13 @@ def gathered(
             order.append((dimension, count))
         else:
             places[dimension] = _index_array(frame, item, evaluate)
+            if item in masks:
+                pair = base.shape[dimension : dimension + 1], (masks[item],)
+                agree(frame, node, pair[0][0], masks[item], pair, "an array and its mask,", _MASK_REMEDY)
+            chosen.append(item)
             order.append((dimension, None))
         dimension += 1
-    if any(not is_whole(frame, base, place) for place in places):
+    if any(not is_whole(frame, base, place) for place, item in zip(places, chosen, strict=True) if item not in masks):
         base = kept(frame, node, base)  # numbers are tested against the array in memory
     own = broadcast(frame, node, [array.shape for array in places.values()])
     arrays = {place: stretched(frame, array, own) for place, array in places.items()}
@@ -108,14 +115,51 @@ def gathered(
     return Gathered(base, shape, subscripts)
 
 
+_MASK_REMEDY = "pass a mask with as many truth values as the array has there"
+
+
+def _with_places(
+    frame: Frame, items: list[ast.expr], evaluate: Evaluate
+) -> tuple[list[ast.expr], dict[ast.expr, Expression], Evaluate]:
+    """Subscripts with the places of what is true in place of masks, the extents of the masks by the subscripts that
+    these have become, and what reads them.
+
+    Args:
+        frame: where they stand.
+        items: the subscripts.
+        evaluate: reads an expression.
+    """
+    known: dict[ast.expr, ArrayValue | Value] = {}
+    extents: dict[ast.expr, Expression] = {}
+    found: list[ast.expr] = []
+    for item in items:
+        if isinstance(item, ast.Slice) or is_none(item) or is_ellipsis(item):
+            found.append(item)
+            continue
+        value = computed(frame, item, evaluate(frame, item))
+        if not isinstance(value, ArrayValue) or value.dtype != "bool" or not value.ndim:
+            known[item] = value
+            found.append(item)
+            continue
+        for array, extent in zip(places_of(frame, item, value), value.shape, strict=True):
+            subscript = ast.copy_location(ast.Name("", ast.Load()), item)
+            known[subscript], extents[subscript] = array, extent
+            found.append(subscript)
+
+    def read(frame: Frame, node: ast.expr) -> Operand:
+        return known[node] if node in known else evaluate(frame, node)
+
+    return found, extents, read
+
+
 def _index_array(frame: Frame, node: ast.expr, evaluate: Evaluate) -> ArrayValue:
     index = as_array(computed(frame, node, evaluate(frame, node)))
     if index.dtype not in INTEGERS:
         raise frame.source.refusal(
             node,
             f"elements selected by an array of {index.dtype}",
-            "which elements are accessed is said by integers, or by one mask for all dimensions",
-            "convert it: index.astype(np.int64); for several masks, use np.where or a loop",
+            "which elements are accessed is said by integers, or by truth values",
+            "convert it: index.astype(np.int64)",
         )
     return index
 

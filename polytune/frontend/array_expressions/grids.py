@@ -22,7 +22,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
 from polytune.frontend.array_expressions.calls import ArrayCall
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.readers import Number
-from polytune.frontend.array_expressions.sizes import extent
+from polytune.frontend.array_expressions.sizes import extent, require_size
 from polytune.frontend.array_expressions.slices import affine_number, is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts
 from polytune.frontend.expression import Compare, Expression
@@ -52,6 +52,11 @@ def grid_axes(frame: Frame, node: ast.Subscript, grid: Any, number: Number) -> l
     """
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     ranges = [_range(frame, node, item, number) for item in items]
+    if grid is np.mgrid and len(items) > 1:
+        # NumPy makes an array of these extents, where others are those of ranges, which may have no numbers.
+        for _, _, size in ranges:
+            require_size(frame, node, size)
+    ranges = [(first, step, extent(frame, size)) for first, step, size in ranges]
     sizes = tuple(size for _, _, size in ranges)
     shapes = [_alone(sizes, place) if grid is np.ogrid else sizes for place in range(len(items))]
 
@@ -87,7 +92,7 @@ def _alone(sizes: Shape, place: int) -> Shape:
 
 
 def _range(frame: Frame, node: ast.AST, item: ast.expr, number: Number) -> tuple[Expression, int, Expression]:
-    """The first number of a slice, its step, and how many numbers it has."""
+    """The first number of a slice, its step, and how many numbers it has; none where that is negative."""
     if not isinstance(item, ast.Slice) or item.upper is None or is_none(item.upper):
         raise frame.source.refusal(
             node,
@@ -106,7 +111,7 @@ def _range(frame: Frame, node: ast.AST, item: ast.expr, number: Number) -> tuple
     first: Expression = ZERO if item.lower is None else affine_number(frame, item.lower, "the bound", number)
     last = affine_number(frame, item.upper, "the bound", number)
     distance = subtract(last, first) if step > 0 else subtract(first, last)
-    return first, step, extent(frame, quotient(add(distance, integer(abs(step) - 1)), abs(step)))
+    return first, step, quotient(add(distance, integer(abs(step) - 1)), abs(step))
 
 
 def meshgrid(call: ArrayCall) -> list[ArrayValue]:

@@ -202,7 +202,7 @@ def _partition(call: ArrayCall) -> Operand:
 
 @compiles(np.searchsorted, "a", "v", "side")
 def _searchsorted(call: ArrayCall) -> Operand:
-    array, wanted, side = call.array("a"), call.value("v"), call.constant("side", "left")
+    array, wanted, side = call.vector("a"), call.value("v"), call.constant("side", "left")
     shape = wanted.shape if isinstance(wanted, ArrayValue) else ()
     return _called(call, f"numpy.searchsorted * side={side!r}", [array, wanted], (shape, "int64"))[0]
 
@@ -211,6 +211,6 @@ def _searchsorted(call: ArrayCall) -> Operand:
 def _interp(call: ArrayCall) -> Operand:
     wanted = call.value("x")
     shape = wanted.shape if isinstance(wanted, ArrayValue) else ()
-    arguments = [wanted, call.array("xp"), call.array("fp")]
+    arguments = [wanted, call.vector("xp"), call.vector("fp")]
     dtype = "complex128" if arguments[-1].dtype in promotion.COMPLEX else "float64"
     return _called(call, "numpy.interp *", arguments, (shape, dtype))[0]

@@ -10,12 +10,13 @@ import numpy as np
 
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.library import change, library_call
+from polytune.frontend.array_expressions.sizes import extent
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.frame import Frame
 from polytune.frontend.promotion import Value
 
 STATE = "random_state"
-"""What calls of random functions keep their order by."""
+"""The resource by which calls of random functions keep their order."""
 
 
 def _drawn(call: ArrayCall, shape: Shape, options: str, arguments: list[ArrayValue | Value], dtype: str) -> Operand:
@@ -104,9 +105,9 @@ def _permutation(call: ArrayCall) -> Operand:
         results = [(given.shape, given.dtype)]
         text = "numpy.random.permutation x=@0"
         return library_call(call.frame, call.node, text, [given], results, state=STATE)[0]
-    extent = call.extent(call.arguments["x"])
+    size = extent(call.frame, call.extent(call.arguments["x"]))
     text = "numpy.random.permutation x=length"
-    return library_call(call.frame, call.node, text, [], [((extent,), "int64")], state=STATE)[0]
+    return library_call(call.frame, call.node, text, [], [((size,), "int64")], state=STATE)[0]
 
 
 def random_statement(

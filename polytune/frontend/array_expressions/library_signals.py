@@ -217,7 +217,7 @@ def _take_along_axis(call: ArrayCall) -> Operand:
 
 @compiles(np.digitize, "x", "bins", "right")
 def _digitize(call: ArrayCall) -> Operand:
-    values, bins, right = call.value("x"), call.array("bins"), bool(call.constant("right", False))
+    values, bins, right = call.value("x"), call.vector("bins"), bool(call.constant("right", False))
     shape = values.shape if isinstance(values, ArrayValue) else ()
     text = f"numpy.digitize * right={right}"
     return library_call(call.frame, call.node, text, [values, bins], [(shape, "int64")])[0]
@@ -225,9 +225,7 @@ def _digitize(call: ArrayCall) -> Operand:
 
 @compiles(np.polyval, "p", "x")
 def _polyval(call: ArrayCall) -> Operand:
-    coefficients, places = call.array("p"), call.value("x")
-    if coefficients.ndim != 1:
-        raise call.refusal("np.polyval with coefficients of several dimensions", "pass coefficients of one dimension")
+    coefficients, places = call.vector("p"), call.value("x")
     shape = places.shape if isinstance(places, ArrayValue) else ()
     dtype = np.promote_types(coefficients.dtype, places.dtype).name
     return library_call(call.frame, call.node, "numpy.polyval *", [coefficients, places], [(shape, dtype)])[0]

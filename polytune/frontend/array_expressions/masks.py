@@ -10,6 +10,7 @@ from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.conversions import check_update, check_written
 from polytune.frontend.array_expressions.counted import extracted
+from polytune.frontend.array_expressions.data_subscripts import written
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, chosen, computed, elementwise
 from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.shapes import agree
@@ -107,9 +108,9 @@ def _check_mask(frame: Frame, node: ast.AST, array: ArrayValue, mask: ArrayValue
     if mask.ndim != array.ndim:
         raise frame.source.refusal(
             node,
-            f"a mask of {mask.ndim} dimensions on an array of {array.ndim}",
-            "each element needs a truth value of its own",
-            "stretch the mask: np.broadcast_to(mask[:, None], A.shape)",
+            f"a mask of {counted(mask.ndim, 'dimension')} on an array of {counted(array.ndim, 'dimension')}",
+            "NumPy raises an error here",
+            "use a mask with a truth value for each element, or for each row",
         )
     for left, right in zip(array.shape, mask.shape, strict=True):
         remedy = "pass a mask of the array's shape"
@@ -124,10 +125,29 @@ def named(frame: Frame, node: ast.AST, selection: Selection) -> Selection:
         node: the assignment, for its place.
         selection: what is assigned to the name.
     """
-    mask = kept(frame, node, selection.mask, "mask")
+    mask = _kept_mask(frame, node, selection.mask)
     values = kept(frame, node, selection.values, "selected")
     assert mask.region is not None
-    return Selection(values, mask, mask.region.array, selection.extract, is_named=True)
+    return Selection(values, mask, mask.region.array, extracted, is_named=True, place=frame)
+
+
+def _kept_mask(frame: Frame, node: ast.AST, mask: ArrayValue) -> ArrayValue:
+    """A copy of a mask; one for all that is selected by it until it changes.
+
+    Args:
+        frame: where it stands.
+        node: the assignment, for its place.
+        mask: truth values.
+    """
+    kernel, region = frame.kernel, mask.region
+    if region is None:
+        return kept(frame, node, mask, "mask")
+    copy, nodes, position = kernel.masks.get(region, (None, None, 0))
+    if copy is not None and nodes is frame.nodes and region.array not in written(frame.nodes[position:]):
+        return copy
+    copy = kept(frame, node, mask, "mask")
+    kernel.masks[region] = copy, frame.nodes, len(frame.nodes)
+    return copy
 
 
 @dataclass(frozen=True)
@@ -139,26 +159,32 @@ class Masked:
     key: str
 
 
-def masked_target(frame: Frame, node: ast.Subscript, mask: ArrayValue, evaluate: Evaluate) -> Masked:
+def masked_target(frame: Frame, node: ast.Subscript, target: ArrayValue, mask: ArrayValue) -> Masked:
     """Read ``A[mask]`` as a target.
 
     Args:
         frame: where it stands.
         node: the whole expression.
-        mask: truth values of the shape of A.
-        evaluate: reads an expression.
+        target: the array.
+        mask: truth values of its shape.
 
     Raises:
         UnsupportedSourceError: the mask is not of the array's shape.
     """
-    target = as_array(computed(frame, node, evaluate(frame, node.value)))
     _check_mask(frame, node, target, mask)
     return Masked(target, mask, ast.dump(node.slice))
 
 
+def is_chosen(masked: Masked, value: Operand) -> bool:
+    """Return whether each element of a target has a value of its own that it is assigned or not: where it is a number,
+    or what the same mask selects."""
+    if isinstance(value, Selection):
+        return value.key == masked.key
+    return isinstance(value, Value) or not value.shape
+
+
 def store_masked(frame: Frame, node: ast.AST, masked: Masked, value: Operand, symbol: str | None) -> None:
-    """Lower ``A[mask] = value``, or with a symbol ``A[mask] symbol= value``, for a number or what the same mask
-    selects.
+    """Lower ``A[mask] = value``, or with a symbol ``A[mask] symbol= value``, for a value that ``is_chosen``.
 
     Args:
         frame: where it stands.
@@ -166,22 +192,9 @@ def store_masked(frame: Frame, node: ast.AST, masked: Masked, value: Operand, sy
         masked: the target.
         value: the right side.
         symbol: the operator of an update; None for a plain assignment.
-
-    Raises:
-        UnsupportedSourceError: the value has dimensions.
     """
     target = masked.target
-    if isinstance(value, Selection) and value.key == masked.key:
-        value = value.values
-    else:
-        value = computed(frame, node, value)
-        if isinstance(value, ArrayValue) and value.ndim:
-            raise frame.source.refusal(
-                node,
-                "an array is assigned to elements that a mask selects",
-                "which of its elements goes where depends on data",
-                "choose element by element, A[:] = np.where(mask, value, A), or select the value by the same mask",
-            )
+    value = value.values if isinstance(value, Selection) else computed(frame, node, value)
     new = computed(frame, node, arithmetic(frame, node, symbol, target, value) if symbol else value)
     if symbol:
         check_update(frame, node, symbol, target, (value.dtype, new.dtype))

@@ -8,7 +8,7 @@ import numpy as np
 
 from polytune.frontend import functions, promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles_several
-from polytune.frontend.array_expressions.elementwise import arithmetic, computed, elementwise
+from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise, strong
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.promotion import Value
@@ -48,13 +48,14 @@ def _modf(call: ArrayCall) -> list[Operand | None]:
 
 
 @compiles_several(np.unravel_index, "indices", "shape")
-def _unravel_index(call: ArrayCall) -> list[Operand | None]:
+def _unravel_index(call: ArrayCall) -> tuple[Operand | None, ...]:
     """The subscripts of an element of an array, of its place among all elements."""
-    rest: Operand = _operand(call, "indices")
+    given = cast_array(call.frame, call.node, _operand(call, "indices"), "int64")
+    rest: Operand = strong(given) if isinstance(given, Value) else given
     found: list[Operand | None] = []
     shape = call.shape("shape")
     for size in reversed(shape[1:]):
-        length = Value(size, weak=True)
+        length = Value(size)
         found.append(computed(call.frame, call.node, arithmetic(call.frame, call.node, "%", rest, length)))
         rest = computed(call.frame, call.node, arithmetic(call.frame, call.node, "//", rest, length))
-    return [rest, *reversed(found)]
+    return (rest, *reversed(found))

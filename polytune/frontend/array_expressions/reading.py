@@ -37,7 +37,8 @@ from polytune.frontend.array_expressions.calls import (
 )
 from polytune.frontend.array_expressions.conversions import check_written
 from polytune.frontend.array_expressions.derived import method_along_axis
-from polytune.frontend.array_expressions.elementwise import computed, elementwise
+from polytune.frontend.array_expressions.elementwise import as_array, computed, elementwise
+from polytune.frontend.array_expressions.flat import flat_part, is_flat
 from polytune.frontend.array_expressions.gathering import gathered
 from polytune.frontend.array_expressions.linear_algebra import outer_method
 from polytune.frontend.array_expressions.masks import read_index, selected
@@ -145,6 +146,11 @@ def subscripted(
     Raises:
         UnsupportedSourceError: what is subscripted is no array.
     """
+    if array is None and is_flat(node.value):
+        assert isinstance(node.value, ast.Attribute)
+        flat = as_array(computed(frame, node, evaluate(frame, node.value.value)))
+        found = flat_part(frame, node, flat, subscripts_of(node), number_reader(evaluate)).value()
+        return found if found.shape else found.at(())
     base = array if array is not None else computed(frame, node, evaluate(frame, node.value))
     if isinstance(base, Value):
         raise frame.source.refusal(
@@ -156,7 +162,7 @@ def subscripted(
     items = subscripts_of(node)
     if any(mentions_arrays(frame, item) for item in items if not isinstance(item, ast.Slice)):
         mask, evaluate = read_index(frame, node, evaluate)
-        if mask is not None:
+        if mask is not None and mask.ndim >= base.ndim:
             return selected(frame, node, base, mask)
         elements = gathered(frame, node, base, items, evaluate, number_reader(evaluate)).value()
         return elements if elements.shape else elements.at(())  # as of A[A.argmax()]
@@ -197,6 +203,9 @@ def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand 
     match node.attr:
         case "T":
             return permuted(frame.kernel, owner, tuple(reversed(range(owner.ndim))))
+        case "flat":
+            raveled = ast.Call(ast.Attribute(node.value, "ravel", ast.Load()), [], [])
+            return evaluate(frame, ast.copy_location(raveled, node))
         case "ndim":
             return promotion.constant(owner.ndim)
         case "real" if owner.dtype not in promotion.COMPLEX:
@@ -211,7 +220,7 @@ def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand 
     raise frame.source.refusal(
         node,
         f"the attribute .{node.attr} of an array",
-        "of an array, a kernel may use elements, .shape, .size, .ndim, .T, .real, .imag, and .dtype for new ones",
+        "a kernel may use elements, .shape, .size, .ndim, .T, .flat, .real, .imag, and .dtype for new ones",
         "compute what is needed from these, or outside the kernel",
     )
 

@@ -83,7 +83,7 @@ def _groups(frame: Frame, old: Sequence[Expression], new: Sequence[Expression]) 
 
 
 def _next_group(frame: Frame, old: Sequence[Expression], new: Sequence[Expression]) -> tuple[int, int, bool] | None:
-    """How many of the first dimensions of two shapes belong together, and whether they are known to have as many
+    """Return how many of the first dimensions of two shapes belong together, and whether they are known to have as many
     elements, or the second ones are known to have no more; None where that is not seen."""
     for taken in range(min(1, len(old)) + 1):
         for made in range(1 - taken, len(new) + 1):

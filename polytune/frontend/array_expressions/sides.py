@@ -7,12 +7,12 @@ from collections.abc import Collection
 
 from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.assigning import array_name, array_of, is_never_changed, names_of
-from polytune.frontend.array_expressions.sizes import are_equal
+from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import allocate
-from polytune.frontend.array_expressions.values import ArrayValue
+from polytune.frontend.array_expressions.values import ArrayValue, Shape
 from polytune.frontend.array_expressions.views import in_memory, whole
-from polytune.frontend.expression import Expression, Select
+from polytune.frontend.expression import Compare, Expression, Select
 from polytune.frontend.frame import Frame
 from polytune.frontend.meanings import ArrayBinding, ViewBinding
 from polytune.frontend.scop import ArrayRole
@@ -43,17 +43,50 @@ def make_common(
         own = [each for side in sides if (each := _own_side(side, node, name, is_read=is_read)) is not None]
         if len(own) < 2 or own[0].dtype != own[1].dtype or own[0].ndim != own[1].ndim:
             continue
-        shape = tuple(
-            left if are_equal(frame, left, right) else Select(test, left, right, "int64")
-            for left, right in zip(own[0].shape, own[1].shape, strict=True)
-        )
-        if not all(map(frame.kernel.affine.is_function, shape)):
+        shape = _common_shape(frame, node, name, (own[0].shape, own[1].shape), test, is_read=is_read)
+        if shape is None:
             continue
         region = allocate(frame, node, tuple(map(as_index, shape)), own[0].dtype, array_name(frame, name))
         for side, value in zip(sides, own, strict=True):
             store(side, node, in_memory(frame.kernel, region, value.shape, is_new=True), value)
             side.bindings[name] = ArrayBinding(region.array)
         frame.kernel.owners[region.array] = (id(frame.names), name)
+
+
+def _common_shape(
+    frame: Frame, node: ast.stmt, name: str, shapes: tuple[Shape, Shape], test: Expression, *, is_read: bool
+) -> Shape | None:
+    """The shape of the array for both sides; None where it depends on data.
+
+    Where a side is taken by data, and the name is read after the branch, each call is checked to have the same shape on
+    both sides.
+
+    Args:
+        frame: where the branch stands.
+        node: it.
+        name: the name of the array.
+        shapes: those of the sides' own arrays.
+        test: the condition of the branch.
+        is_read: whether the name is read after the branch.
+
+    Raises:
+        UnsupportedSourceError: the shapes differ for all sizes.
+    """
+    kernel = frame.kernel
+    pairs = list(zip(*shapes, strict=True))
+    common = tuple(
+        left if are_equal(frame, left, right) else Select(test, left, right, "int64") for left, right in pairs
+    )
+    if all(map(kernel.affine.is_function, common)):
+        return common
+    if not is_read or not all(kernel.affine.is_function(extent) for shape in shapes for extent in shape):
+        return None
+    texts = [shape_text(kernel, shape) for shape in shapes]
+    what = f"the array {name!r} has the shape {texts[0]} on one side of a branch, {texts[1]} on the other"
+    reason = "which side runs depends on data, and an array has one shape"
+    for left, right in pairs:
+        require(frame, node, Compare("==", left, right), what, (), "use a name of its own for each", reason=reason)
+    return shapes[0]
 
 
 def branch_key(frame: Frame, node: ast.stmt, name: str) -> tuple[str, int, int, str]:
@@ -82,10 +115,12 @@ def _own_side(side: Frame, node: ast.stmt, name: str, *, is_read: bool) -> Array
     array = array_of(binding)
     if array is None:
         return None
-    if not (isinstance(binding, ArrayBinding) and _is_new(side, name, array)):
+    owner, _ = side.kernel.owners.get(array, (None, ""))
+    is_own = owner == id(side.names) and side.kernel.arrays[array].role is ArrayRole.LOCAL
+    is_last = is_own and name in side.kernel.results  # nothing of the function comes after its result
+    if not is_last and not (isinstance(binding, ArrayBinding) and _is_new(side, name, array)):
         names = {name, *names_of(side, array)}
-        owner, _ = side.kernel.owners.get(array, (None, ""))
-        if owner != id(side.names) or side.kernel.arrays[array].role is not ArrayRole.LOCAL:
+        if not is_own:
             names.add(CALLER)
         if not is_read or not is_never_changed(side, node, names, before=False):
             return None

@@ -310,6 +310,8 @@ def greatest(frame: Frame, expression: Expression, *, least: bool = False) -> Ex
     most = frame.kernel.most.get(expression)
     if most is not None:
         return ZERO if least else greatest(frame, most)
+    if not any(isinstance(part, Iterator | Counter) or part in frame.kernel.most for part in walk(expression)):
+        return expression  # which is the size itself, where the cases below have something above it
     match expression:
         case Iterator(name) | Counter(name):
             bounds = next((each for each in frame.ranges if each.iterator == name), None)

@@ -146,7 +146,7 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
     given = with_products(frame, number(frame, node))
     if given.is_integer and (is_of_data(frame, given.expression) or is_of_data(frame, length)):
         index = from_either_end(given, length)
-        return index if is_whole(frame, value, dimension) else _in_part(index, length)
+        return index if is_whole(frame, value, dimension) else in_part(index, length)
     subscript = affine_number(frame, node, "the subscript", number)
     known = constant_of(subscript)
     if known is not None and known < 0:
@@ -165,15 +165,20 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
     return subscript
 
 
-_OUTSIDE = 2**40
+OUTSIDE = 2**40
 """A subscript that no array has."""
 
 
-def _in_part(index: Expression, length: Expression) -> Expression:
-    """A subscript of a part of an array, which is out of range of the array where it is out of range of the part."""
+def in_part(index: Expression, length: Expression) -> Expression:
+    """A subscript of a part of an array, which is out of range of the array where it is out of range of the part.
+
+    Args:
+        index: the subscript.
+        length: the extent of the part.
+    """
     one = Value(index)
     inside = logical("and", [compare(">=", one, constant(0)), compare("<", one, Value(length, weak=True))])
-    return select(inside, one, constant(_OUTSIDE)).expression
+    return select(inside, one, constant(OUTSIDE)).expression
 
 
 def is_whole(frame: Frame, value: ArrayValue, dimension: int) -> bool:

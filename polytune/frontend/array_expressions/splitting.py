@@ -8,9 +8,9 @@ import itertools
 import numpy as np
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add, integer, quotient, subtract
-from polytune.frontend.array_expressions.calls import ArrayCall, compiles_several
+from polytune.frontend.array_expressions.calls import ArrayCall, ResultList, compiles_several
 from polytune.frontend.array_expressions.sizes import extent, greater, lesser, require, size_text
-from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand
+from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Binary, Compare, Expression
 
@@ -25,7 +25,7 @@ def _part(call: ArrayCall, array: ArrayValue, axis: int, first: Expression, last
     return rearranged(call.frame.kernel, array, axes, (*array.shape[:axis], size, *array.shape[axis + 1 :]))
 
 
-def _split(call: ArrayCall, axis: int, *, equal: bool) -> list[Operand | None]:
+def _split(call: ArrayCall, axis: int, *, equal: bool) -> ResultList:
     """The parts along an axis.
 
     Args:
@@ -42,10 +42,8 @@ def _split(call: ArrayCall, axis: int, *, equal: bool) -> list[Operand | None]:
     if isinstance(node, ast.List | ast.Tuple):
         bounds = [_bound(call, each, size) for each in node.elts]
         starts, stops = [ZERO, *bounds], [*bounds, size]
-        return [
-            _part(call, array, axis, first, greater(frame, first, last))
-            for first, last in zip(starts, stops, strict=True)
-        ]
+        pairs = zip(starts, stops, strict=True)
+        return ResultList(_part(call, array, axis, first, greater(frame, first, last)) for first, last in pairs)
     count = call.constant("indices_or_sections")
     if not isinstance(count, int) or not 1 <= count <= MOST_PARTS:
         raise call.refusal(
@@ -62,7 +60,7 @@ def _split(call: ArrayCall, axis: int, *, equal: bool) -> list[Operand | None]:
             add(start, lesser(frame, integer(number), rest)) if number else start
             for number, start in enumerate(starts_of_all)
         ] + [size]
-    return [_part(call, array, axis, first, last) for first, last in itertools.pairwise(places)]
+    return ResultList(_part(call, array, axis, first, last) for first, last in itertools.pairwise(places))
 
 
 def _bound(call: ArrayCall, node: ast.expr, size: Expression) -> Expression:
@@ -80,12 +78,12 @@ def _bound(call: ArrayCall, node: ast.expr, size: Expression) -> Expression:
 
 
 @compiles_several(np.split, "ary", "indices_or_sections", "axis")
-def _equal_parts(call: ArrayCall) -> list[Operand | None]:
+def _equal_parts(call: ArrayCall) -> ResultList:
     return _split(call, _axis(call), equal=True)
 
 
 @compiles_several(np.array_split, "ary", "indices_or_sections", "axis")
-def _parts(call: ArrayCall) -> list[Operand | None]:
+def _parts(call: ArrayCall) -> ResultList:
     return _split(call, _axis(call), equal=False)
 
 
@@ -94,10 +92,10 @@ def _axis(call: ArrayCall) -> int:
 
 
 @compiles_several(np.vsplit, "ary", "indices_or_sections")
-def _rows(call: ArrayCall) -> list[Operand | None]:
+def _rows(call: ArrayCall) -> ResultList:
     return _split(call, 0, equal=True)
 
 
 @compiles_several(np.hsplit, "ary", "indices_or_sections")
-def _columns(call: ArrayCall) -> list[Operand | None]:
+def _columns(call: ArrayCall) -> ResultList:
     return _split(call, 0 if call.array("ary").ndim == 1 else 1, equal=True)

@@ -193,6 +193,7 @@ def settled(frame: Frame, node: ast.AST, operand: Sum, name: str = "temporary") 
     """
     if not operand.shape:
         target = scalar(frame, node, operand.dtype)
+        frame.kernel.sums[target.array] = frame, operand
         emit(frame, node, summed(frame, node, operand, lambda subscripts: target))
         return Value(target)
     region = allocate(frame, node, operand.shape, operand.dtype, name)

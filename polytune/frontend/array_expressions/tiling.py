@@ -19,16 +19,20 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     subtract,
 )
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.counted import counted as elements_counted
+from polytune.frontend.array_expressions.data_sizes import room_by_arguments
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, elementwise
 from polytune.frontend.array_expressions.joining import joined, joined_operands
 from polytune.frontend.array_expressions.rearrangements import reshaped, size_of
 from polytune.frontend.array_expressions.row_major import divided
+from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.sizes import extent, require, size_text
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Shape, Subscripts
 from polytune.frontend.array_expressions.views import permuted, rearranged
 from polytune.frontend.expression import Compare, Expression
-from polytune.frontend.promotion import Value
+from polytune.frontend.promotion import INTEGERS, Value
+from polytune.frontend.refusals import counted
 
 
 def _in_memory(call: ArrayCall, array: ArrayValue) -> ArrayValue:
@@ -52,7 +56,6 @@ def _tile(call: ArrayCall) -> Operand:
     old: Shape = (*(ONE,) * (ndim - array.ndim), *array.shape)
     shape = tuple(size_of(call.frame, pair) for pair in zip(old, counts, strict=True))
     frame = call.frame
-    shape = tuple(extent(frame, size) for size in shape)
 
     def at(subscripts: Subscripts) -> Value:
         places = [
@@ -73,9 +76,9 @@ def _repeat(call: ArrayCall) -> Operand:
         array = reshaped(call, array, [None])
     array, place = _in_memory(call, array), axis or 0
     given = call.value("repeats")
-    if isinstance(given, ArrayValue):
-        raise call.refusal("np.repeat with a number for each element", "pass one number, or write the loop")
-    count = call.extent(call.argument("repeats"))
+    if isinstance(given, ArrayValue) and given.ndim:
+        return _repeated_by_data(call, array, given)
+    count = call.size(call.argument("repeats"))
     size = extent(frame, size_of(frame, (array.shape[place], count)))
 
     def at(subscripts: Subscripts) -> Value:
@@ -83,6 +86,18 @@ def _repeat(call: ArrayCall) -> Operand:
 
     shape = (*array.shape[:place], size, *array.shape[place + 1 :])
     return kept(frame, call.node, ArrayValue(shape, array.dtype, at), "repeated")
+
+
+def _repeated_by_data(call: ArrayCall, array: ArrayValue, repeats: ArrayValue) -> Operand:
+    """``np.repeat`` with a number for each element."""
+    if array.ndim != 1 or repeats.ndim != 1 or repeats.dtype not in INTEGERS:
+        raise call.refusal(
+            f"np.repeat of {counted(array.ndim, 'dimension')} by an array of {repeats.dtype}",
+            "repeat a row of numbers, by as many integers",
+        )
+    agree(call.frame, call.node, array.shape[0], repeats.shape[0], (array.shape, repeats.shape), "an array and repeats")
+    most = room_by_arguments(call.frame)
+    return elements_counted(call.frame, call.node, "numpy.repeat *", [array, repeats], [((most,), array.dtype)])[0]
 
 
 @compiles(np.kron, "a", "b")
@@ -190,7 +205,7 @@ def _widths(call: ArrayCall, ndim: int) -> list[tuple[Expression, Expression]]:
     """Return how many elements are before and after those of each dimension."""
     node = call.argument("pad_width")
     if not isinstance(node, ast.Tuple | ast.List):
-        width = call.extent(node)
+        width = call.size(node)
         return [(width, width)] * ndim
     pairs = [each.elts if isinstance(each, ast.Tuple | ast.List) else [each] for each in node.elts]
     if all(len(pair) == 1 for pair in pairs) and len(pairs) == 2:
@@ -201,7 +216,7 @@ def _widths(call: ArrayCall, ndim: int) -> list[tuple[Expression, Expression]]:
         raise call.refusal(
             f"these widths of np.pad of an array of {ndim} dimensions", "write a pair for each dimension"
         )
-    return [(call.extent(first), call.extent(second)) for first, second in pairs]
+    return [(call.size(first), call.size(second)) for first, second in pairs]
 
 
 @compiles(np.rot90, "m", "k")
@@ -242,8 +257,8 @@ def _append(call: ArrayCall) -> Operand:
 
 @compiles(np.tri, "N", "M", "k", "dtype")
 def _tri(call: ArrayCall) -> Operand:
-    rows = call.extent(call.argument("N"))
-    columns = call.extent(call.argument("M")) if call.given("M") else rows
+    rows = extent(call.frame, call.extent(call.argument("N")))
+    columns = extent(call.frame, call.extent(call.argument("M"))) if call.given("M") else rows
     diagonal, dtype = call.constant("k", 0), call.dtype("dtype", "float64")
 
     def at(subscripts: Subscripts) -> Value:

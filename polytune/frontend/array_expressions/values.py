@@ -112,7 +112,8 @@ class Selection:
         mask: truth values, of the same shape.
         key: what is equal for selections by the same mask.
         extract: makes an array of one dimension of them.
-        is_named: whether a name means it, so that the array and the mask are copies that nothing changes.
+        is_named: whether names mean all that it is made of, so that nothing changes the arrays and masks.
+        place: then, of what one name means, the frame where it got that meaning.
     """
 
     values: ArrayValue
@@ -120,6 +121,7 @@ class Selection:
     key: Hashable
     extract: Callable[[Any, ast.AST, Selection], ArrayValue]
     is_named: bool = False
+    place: Any = None
 
     @property
     def shape(self) -> Shape:

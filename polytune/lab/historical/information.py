@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from polytune.lab.recording import RecordedSpace
-from polytune.tuner.historical import information
-from polytune.tuner.historical.information import BINS
+from polytune.tuner.historical import pruning
+from polytune.tuner.historical.pruning import BINS
 
 __all__ = ["BINS", "mutual_information"]
 
@@ -14,9 +14,9 @@ def mutual_information(recorded: RecordedSpace, bins: int = BINS) -> dict[str, f
 
     Args:
         recorded: the space, or a sample of it.
-        bins: how many classes of times there are, see `polytune.tuner.historical.information`.
+        bins: how many classes of times there are, see `polytune.tuner.historical.pruning`.
 
     Raises:
         SearchError: there are less than two classes.
     """
-    return information.mutual_information(recorded.space, recorded.seconds, bins)
+    return pruning.mutual_information(recorded.space, recorded.seconds, bins)

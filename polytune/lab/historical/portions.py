@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from polytune.lab.recording import RecordedSpace
-from polytune.tuner.historical.portions import THRESHOLD, check_share, expected_steps, steps_to_find
+from polytune.tuner.historical.pruning import THRESHOLD, check_share, expected_steps, steps_to_find
 
 __all__ = ["THRESHOLD", "check_share", "expected_steps", "portion", "steps_to_find", "well_performing"]
 

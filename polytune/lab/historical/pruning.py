@@ -12,8 +12,7 @@ from polytune.lab.recording import RecordedSpace
 from polytune.records import dataclass
 from polytune.tuner import FiniteSpace
 from polytune.tuner.historical import pruning
-from polytune.tuner.historical.information import BINS
-from polytune.tuner.historical.pruning import CUTOFF, LEVELS, METHODS, Pruning
+from polytune.tuner.historical.pruning import BINS, CUTOFF, LEVELS, METHODS, Pruning
 
 __all__ = ["CUTOFF", "LEVELS", "METHODS", "Pruning", "Retention", "kept_rows", "prune", "pruned", "retention"]
 

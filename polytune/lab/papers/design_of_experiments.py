@@ -8,7 +8,8 @@ from pathlib import Path
 
 from polytune.lab.papers.item import Effort, Item, Recordings, Reproduction, Table
 from polytune.lab.results import quartiles
-from polytune.lab.run import Task, make_run, run_search
+from polytune.lab.run import Task, run_search
+from polytune.lab.simulation import make_runs
 from polytune.lab.strategies import STRATEGIES
 
 __all__ = ["ITEMS"]
@@ -29,7 +30,7 @@ _PUBLISHED = {
     "DLM": (1.01, 1.01, 1.08, 54.85),
     "DLMT": (1.01, 1.01, 1.01, 54.84),
 }
-"""By strategy the published minimum, mean and maximum of the slowdown, and the mean number of points."""
+"""The published minimum, mean and maximum of the slowdown, and the mean number of points, by strategy."""
 
 
 def _analysis(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
@@ -54,10 +55,12 @@ def _strategies(recordings: Recordings, effort: Effort, folder: Path) -> Reprodu
     if recordings.laplacian is None:
         return None
     repeats = max(effort.repeats // 10, 2)
+    budgets = {search: _POINTS if name in ("DLM", "DLMT") else _MORE_POINTS for name, search in STRATEGIES.items()}
+    tasks = [Task(search, budget, repeat) for search, budget in budgets.items() for repeat in range(repeats)]
+    made = list(make_runs(recordings.laplacian, tasks, effort.seed, effort.jobs))
     rows, means = [], {}
     for name, search in STRATEGIES.items():
-        budget = _POINTS if name in ("DLM", "DLMT") else _MORE_POINTS
-        runs = [make_run(recordings.laplacian, Task(search, budget, k), effort.seed) for k in range(repeats)]
+        runs = [run for run in made if run.task.search == search]
         slowdowns = [run.slowdown for run in runs]
         means[name] = statistics.fmean(slowdowns)
         points = statistics.fmean(run.evaluations for run in runs)

@@ -20,10 +20,12 @@ class Effort:
     Attributes:
         repeats: how many runs there are of each search where the paper has 200 or so; others have a share of these.
         seed: what all random choices come from.
+        jobs: in how many processes runs of searches are made, which changes nothing about them.
     """
 
     repeats: int
     seed: int = 0
+    jobs: int = 1
 
 
 @dataclass(frozen=True)

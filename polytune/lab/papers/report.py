@@ -6,7 +6,6 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +135,7 @@ def write_report(
     output.mkdir(parents=True, exist_ok=True)
     say("reading recordings")
     recordings = find_recordings(data)
-    made_of = {**asdict(effort), "recordings": _identity(recordings)}
+    made_of = {"repeats": effort.repeats, "seed": effort.seed, "recordings": _identity(recordings)}
     found: list[tuple[Item, Reproduction | None]] = []
     for number, item in enumerate(wanted, start=1):
         file = output / f"{item.name}.json"

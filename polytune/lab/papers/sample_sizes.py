@@ -8,8 +8,8 @@ from polytune.lab.figures import draw_comparisons
 from polytune.lab.merging import named_apart
 from polytune.lab.papers.item import Effort, Item, Recordings, Reproduction, Table
 from polytune.lab.results import Results, Setting
-from polytune.lab.run import Task, make_run
-from polytune.lab.simulation import remeasured_option
+from polytune.lab.run import Task
+from polytune.lab.simulation import make_runs, remeasured_option
 from polytune.lab.statistics import compare, corrected
 
 __all__ = ["ITEMS"]
@@ -25,13 +25,14 @@ def _study(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction
     spaces = [*recordings.spaces[:2], *recordings.examples[:2]]
     found = []
     for recorded in spaces:
-        runs = [
-            make_run(recorded, Task(search, size, repeat), effort.seed, remeasured=_MEASURED)
+        tasks = [
+            Task(search, size, repeat)
             for size in sizes
             if size < len(recorded)
             for search in _SEARCHES
             for repeat in range(max(_ALL_SAMPLES // size * effort.repeats // 10_000, 3))
         ]
+        runs = make_runs(recorded, tasks, effort.seed, effort.jobs, remeasured=_MEASURED)
         found.append(Results.ordered(Setting.of(recorded, effort.seed, remeasured_option(_MEASURED)), runs, _SEARCHES))
     found = named_apart(found)
     comparisons = corrected(

@@ -34,13 +34,13 @@ __all__ = ["BackgroundCompiler", "background", "is_enabled", "request_for"]
 _LOGGER = logging.getLogger(__name__)
 
 _IDLE_SECONDS = 20.0
-"""How long the process waits for more before it ends: it holds more than a hundred megabytes of memory."""
+"""The seconds for which the process waits for more before it ends: it holds more than a hundred megabytes of memory."""
 
 _NICENESS = 5
-"""How far the thread that translates stands behind the others, as the process does."""
+"""The niceness of the thread that translates, which is that of the process."""
 
 _ATTEMPTS = 2
-"""How often a function may end the process before it is given up: once may be no fault of its own."""
+"""The number of times that a function may end the process before it is given up: once may be no fault of its own."""
 
 
 class BackgroundCompiler:
@@ -240,7 +240,8 @@ def _stand_behind() -> None:
     """Give this thread a lower priority than the application's others, where threads have one each."""
     if sys.platform.startswith("linux"):
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+            own = os.getpriority(os.PRIO_PROCESS, os.getpid())
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(own + _NICENESS, 19))
 
 
 def is_enabled() -> bool:

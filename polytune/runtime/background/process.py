@@ -14,8 +14,8 @@ __all__ = ["WorkerError", "WorkerProcess"]
 
 _MODULE = "polytune.runtime.background.worker"
 _NICENESS = 5
-"""How far behind the application the process stands in line for a core: beside a kernel that keeps all cores busy it
-gets a quarter of one on Linux.  Much less would make compiling last for minutes, and cost no less in all."""
+"""The niceness of the process relative to the application: beside a kernel that keeps all cores busy it gets a quarter
+of one on Linux.  Much less would make compiling last for minutes, and cost no less in all."""
 
 _START_SECONDS = 120.0
 """A process that has not said a word by then is no worker: far more than its imports take on a busy machine."""

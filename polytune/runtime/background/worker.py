@@ -24,7 +24,7 @@ from polytune.runtime.entries import entry_of, is_kept
 from polytune.runtime.trust import read_trusted
 
 _SECONDS_BETWEEN_LOOKS = 2.0
-"""How often this process looks whether the application is still there."""
+"""The seconds between two looks at whether the application is still there."""
 
 
 def main() -> None:

@@ -66,7 +66,7 @@ FLOAT_CALLS = {
 """The functions of the C library, and how many arguments each takes."""
 
 C_NAMES = {"gamma": "tgamma"}
-"""Return what C calls functions that have another name in Python."""
+"""C's names of functions that have another name in Python."""
 
 FLOAT_TEXT = r"""
 PT_FUNCTION TYPE pt_power_TYPE(TYPE a, int n)

@@ -25,8 +25,7 @@ from polytune.runtime.devices import nvrtc
 from polytune.runtime.devices.cuda_context import CudaContext, CudaFunction, Recycled
 from polytune.runtime.devices.device import DeviceBuffer, DeviceLimits, Event, LoadedKernel, Stream
 from polytune.runtime.devices.kernel_cache import kernel_cache, key_of_kernel
-from polytune.runtime.devices.staged import StagedDevice, StagedStream
-from polytune.runtime.devices.staging import Staging
+from polytune.runtime.devices.staged import StagedDevice, StagedStream, Staging
 from polytune.runtime.devices.transfers import Rectangle
 
 __all__ = ["CudaCompiler", "CudaDevice", "chosen_compiler"]

@@ -22,8 +22,7 @@ import platformdirs
 from polytune.environment import CACHE_DIR
 from polytune.errors import CacheWarning
 from polytune.files import replace_private
-from polytune.runtime.cache import limit_from_environment
-from polytune.runtime.eviction import evict, mark_used
+from polytune.runtime.cache import evict, limit_from_environment, mark_used
 from polytune.runtime.trust import UntrustedError, check_folders, make_folders, read_trusted
 
 __all__ = ["KernelCache", "kernel_cache", "key_of_kernel"]

@@ -18,14 +18,13 @@ import numpy as np
 
 from polytune.errors import DeviceCompilationError, DeviceError, DeviceLostError, DeviceMemoryError, LaunchError
 from polytune.runtime.devices.device import DeviceBuffer, DeviceLimits, Event, LoadedKernel, Stream
-from polytune.runtime.devices.staged import StagedDevice, StagedStream
-from polytune.runtime.devices.staging import Staging
+from polytune.runtime.devices.staged import StagedDevice, StagedStream, Staging
 from polytune.runtime.devices.transfers import Rectangle
 
 __all__ = ["OpenCLDevice", "reason_if_unusable"]
 
 _FEWEST_THREADS = 32
-"""Of a block, in the smallest kernels that there are."""
+"""The threads of a block, in the smallest kernels that there are."""
 
 _silencing = threading.Lock()
 """The filters of warnings belong to all threads."""

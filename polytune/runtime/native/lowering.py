@@ -3,6 +3,8 @@
 What is translated is the part of Python that generated functions are written in: assignments to variables that have one
 type each, stores to elements of views, ``for`` over ranges with a constant step, ``while``, ``if``, ``break`` and
 ``continue``, and calls of the operations of ``polytune.runtime``.  All other code is refused, never guessed at.
+
+Arrays that a generated function makes and gives back are memory of a worker's own.
 """
 
 from __future__ import annotations
@@ -10,17 +12,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 
 from polytune.runtime.memory import View, keep_alive
-from polytune.runtime.native.allocation import AllocatedArray, allocate, release
 from polytune.runtime.native.expressions import Expressions
-from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, llvm_kind
-from polytune.runtime.native.operations import CASTS
+from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, llvm_kind, storage_kind
+from polytune.runtime.native.operations import CASTS, CONTEXT, Parts
 from polytune.runtime.native.source import parsed
 from polytune.runtime.native.store_order import delay_stores
 from polytune.runtime.vector_types import Mask, Vector, storage_of
@@ -64,7 +65,7 @@ def lower(function: ast.FunctionDef, names: Mapping[str, Any], symbol: str, *, s
 
 
 _DEEPEST = 8
-"""How many calls of functions may lie in one another; more are endless."""
+"""The most calls of functions that may lie in one another; more are endless."""
 
 
 class _FunctionLowering:
@@ -95,7 +96,7 @@ class _FunctionLowering:
         self._allocated: dict[str, AllocatedArray] = {}
         """The arrays that have been made and not been given back."""
         self._loops: list[tuple[ir.Block, ir.Block]] = []
-        """Where ``continue`` and ``break`` go, of the loops around."""
+        """The blocks to which ``continue`` and ``break`` go, of the loops around."""
         self._end = builder.append_basic_block("returned")
         self._result: tuple[types.Type, ir.Value] | None = None
         """The type of what is returned, and where it is put."""
@@ -305,3 +306,58 @@ def _register(kind: types.Type) -> ir.Type:
     if isinstance(kind, Mask):
         return ir.VectorType(ir.IntType(1), kind.lanes)
     return llvm_kind(kind)
+
+
+_ADDRESS = ir.IntType(8).as_pointer()
+_LINE = 64
+"""Arrays begin where a line of the cache does."""
+
+
+class AllocatedArray(NamedTuple):
+    """An array and the memory that it lies in.
+
+    Attributes:
+        kind: the array's Numba type.
+        parts: its ``data`` and ``strides``.
+        address: what has to be given back.
+    """
+
+    kind: types.Array
+    parts: Parts
+    address: ir.Value
+
+
+def allocate(builder: ir.IRBuilder, shape: Sequence[ir.Value], dtype: types.Type) -> AllocatedArray:
+    """An array in C order; a process that has no memory for it ends, as no result of it would be right.
+
+    Args:
+        builder: where the code goes.
+        shape: int64, none negative.
+        dtype: the type of its elements.
+    """
+    storage = storage_kind(dtype)
+    size: ir.Value = WORD(CONTEXT.get_abi_sizeof(storage))
+    strides: list[ir.Value] = []
+    for extent in reversed(shape):
+        strides.insert(0, size)
+        size = builder.mul(size, extent)
+    make = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_ADDRESS, [WORD]), "malloc")
+    address = builder.call(make, [builder.add(size, WORD(_LINE))])
+    number = builder.ptrtoint(address, WORD)
+    with builder.if_then(builder.icmp_unsigned("==", number, WORD(0)), likely=False):
+        trap = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.VoidType(), []), "llvm.trap")
+        builder.call(trap, [])
+    first = builder.and_(builder.add(number, WORD(_LINE - 1)), WORD(-_LINE))
+    parts = Parts()
+    parts.data = builder.inttoptr(first, storage.as_pointer())
+    packed: ir.Value = ir.Constant(ir.ArrayType(WORD, len(shape)), ir.Undefined)
+    for axis, stride in enumerate(strides):
+        packed = builder.insert_value(packed, stride, axis)
+    parts.strides = packed
+    return AllocatedArray(types.Array(dtype, len(shape), "C"), parts, address)
+
+
+def release(builder: ir.IRBuilder, memory: AllocatedArray) -> None:
+    """Give an array's memory back."""
+    give_back = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.VoidType(), [_ADDRESS]), "free")
+    builder.call(give_back, [memory.address])

@@ -73,19 +73,23 @@ def host_processor() -> Processor:
     return Processor(binding.get_host_cpu_name(), _features())
 
 
-def _machine(processor: Processor | None = None) -> binding.TargetMachine:
-    """LLVM's machine for code that this process runs, or for code of a shared library."""
+_FULLY, _HARDLY = 3, 0
+"""The levels of what LLVM does for the speed of the code."""
+
+
+def _machine(processor: Processor | None = None, level: int = _FULLY) -> binding.TargetMachine:
+    """LLVM's machine for code that this process runs, or for code of a shared library, with an effort of LLVM's."""
     _initialise()
     target = binding.Target.from_default_triple()
     if processor is not None:
         return target.create_target_machine(
-            cpu=processor.name, features=processor.features, opt=3, reloc="pic", codemodel="default"
+            cpu=processor.name, features=processor.features, opt=level, reloc="pic", codemodel="default"
         )
     is_x86 = target.name.startswith("x86")
     return target.create_target_machine(
         cpu=binding.get_host_cpu_name(),
         features=_features(),
-        opt=3,
+        opt=level,
         reloc="static" if is_x86 else "default",
         codemodel="jitdefault",
         jit=True,
@@ -98,7 +102,9 @@ def _initialise() -> None:
     binding.initialize_native_asmprinter()
 
 
-def object_code(module: ir.Module, fastmath: Collection[str], processor: Processor | None = None) -> bytes:
+def object_code(
+    module: ir.Module, fastmath: Collection[str], processor: Processor | None = None, *, optimise: bool = True
+) -> bytes:
     """The object code of a module.
 
     Args:
@@ -106,6 +112,7 @@ def object_code(module: ir.Module, fastmath: Collection[str], processor: Process
         fastmath: what floating-point arithmetic is allowed to do, by LLVM's names.
         processor: for which processor it is, as a part of a shared library that alone sees the functions; None for code
             that `load` puts into this process.
+        optimise: whether the code is to be fast; else it is made in a quarter of the time.
 
     Raises:
         NotNativeError: LLVM does not take the module.
@@ -113,18 +120,25 @@ def object_code(module: ir.Module, fastmath: Collection[str], processor: Process
     if fastmath:
         rewrite_module(module, FastMathOptions(set(fastmath)))
     with _LOCK:
-        machine = _machine(processor)
+        machine = _machine(processor, _FULLY if optimise else _HARDLY)
         module.triple = binding.get_process_triple()
         module.data_layout = str(machine.target_data)
     text = str(module)
     with _LOCK:
         if fastmath:
             text = with_vector_forms(text, _features() if processor is None else processor.features)
-        return _optimised(text, machine, is_hidden=processor is not None)
+        return _compiled(text, machine, is_hidden=processor is not None, optimise=optimise)
 
 
-def _optimised(text: str, machine: binding.TargetMachine, *, is_hidden: bool) -> bytes:
-    """Object code of a module's text; functions that are hidden are seen by the library that they are linked into."""
+def _compiled(text: str, machine: binding.TargetMachine, *, is_hidden: bool, optimise: bool) -> bytes:
+    """Object code of a module's text; functions that are hidden are seen by the library that they are linked into.
+
+    Args:
+        text: in LLVM's language.
+        machine: LLVM's, for the processor.
+        is_hidden: whether only that library sees the functions.
+        optimise: as for `object_code`.
+    """
     try:
         parsed = binding.parse_assembly(text, binding.create_context())
         parsed.verify()
@@ -135,15 +149,28 @@ def _optimised(text: str, machine: binding.TargetMachine, *, is_hidden: bool) ->
         for function in parsed.functions:
             if not function.is_declaration and function.linkage == binding.Linkage.external:
                 function.visibility = "hidden"
-    options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = True
+    options = binding.create_pipeline_tuning_options(speed_level=_FULLY if optimise else _HARDLY)
+    options.loop_vectorization = optimise
     builder = binding.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(parsed, builder)
+    if optimise:
+        builder.getModulePassManager().run(parsed, builder)
+    else:
+        _put_into_registers(parsed, builder)
     return bytes(machine.emit_object(parsed))
 
 
+def _put_into_registers(parsed: binding.ModuleRef, builder: binding.PassBuilder) -> None:
+    """Take variables out of memory, and blocks that only lead to others out of the code, and do nothing else."""
+    passes = binding.create_new_function_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    for function in parsed.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+
+
 _IMPLIED = ("memcpy", "memmove", "memset")
-"""What LLVM calls of its own accord."""
+"""The functions that LLVM calls of its own accord."""
 
 _NAMED = ("exp", "log", "log10", "sin", "cos", "pow", "floor", "ceil", "trunc")
 """Functions of C's library that LLVM calls under names of its own."""

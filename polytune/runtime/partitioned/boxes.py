@@ -68,8 +68,8 @@ def _without(box: Box, other: Box) -> list[Box]:
 
 
 MANY_BOXES = 32
-"""From how many boxes on a mask over the whole array takes their place: each is then added at the price of its
-elements, however many there have been before."""
+"""The number of boxes from which on a mask over the whole array takes their place: each is then added at the price of
+its elements, however many there have been before."""
 
 
 class ElementSet:

@@ -16,11 +16,11 @@ class Trait(Enum):
     """A trait that some kernel of a version has, so that there is something to choose."""
 
     TILED = auto()
-    """It has threads along more than one axis."""
+    """Threads along more than one axis."""
     SHARES = auto()
-    """It can keep tiles of what it reads in shared memory."""
+    """Tiles of what it reads, which it can keep in shared memory."""
     SEQUENTIAL = auto()
-    """It has tiles along a sequential member."""
+    """Tiles along a sequential member."""
 
 
 def traits_of(*, tiled: bool, shares: bool, sequential: bool) -> frozenset[Trait]:

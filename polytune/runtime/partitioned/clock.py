@@ -14,7 +14,8 @@ from polytune.runtime.partitioned.pieces import CPU
 __all__ = ["DeviceClock", "shares_of"]
 
 _TIMED = 64
-"""How many spans of a device's work are timed in a call with many regions; the others are taken to be like these."""
+"""The number of spans of a device's work that are timed in a call with many regions; the others are taken to be like
+these."""
 
 
 @dataclass

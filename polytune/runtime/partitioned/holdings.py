@@ -9,7 +9,7 @@ import numpy as np
 
 from polytune.records import dataclass
 from polytune.runtime.devices.device import Box, Device, DeviceBuffer, Stream
-from polytune.runtime.devices.staging import copy
+from polytune.runtime.devices.staged import copy
 from polytune.runtime.devices.transfers import box_shape, view
 from polytune.runtime.partitioned.boxes import ElementSet, contains, is_empty, overlap, remainder
 from polytune.runtime.partitioned.pool import BufferPool, shadows
@@ -17,7 +17,8 @@ from polytune.runtime.partitioned.pool import BufferPool, shadows
 __all__ = ["Holding", "Holdings"]
 
 MANY_BOXES = 64
-"""From how many boxes on what a device holds is forgotten rather than kept in detail: it is then moved again."""
+"""The number of boxes from which on the parts that a device holds are forgotten rather than kept in detail: they are
+then moved again."""
 
 
 @dataclass

@@ -29,16 +29,16 @@ CPU = "cpu"
 """The platform that is the processor."""
 
 ALIKE, APART = "alike", "apart"
-"""Whether all regions are divided in the same way, or each in one of these:"""
+"""The two ways to divide regions: all of them in the same way, or each in one of these:"""
 
 SHARED, OWN = "shared", "own"
 """Among the partitions, at the ratios of all regions or at its own; or all of it is the processor's (`CPU`)."""
 
 Limits = tuple[tuple[int, int], ...]
-"""Per shared member of a band, the range of a part."""
+"""The range of a part, for each shared member of a band."""
 
 Boxes = Mapping[str, list[Box]]
-"""Per array, boxes of it."""
+"""The boxes of each array."""
 
 _KEPT_TRANSFERS = 4096
 

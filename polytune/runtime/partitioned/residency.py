@@ -29,7 +29,7 @@ from polytune.tracebacks import shows_frames_of_callers
 __all__ = ["Residence", "in_use", "residences_of", "resident"]
 
 Memory = tuple[int, tuple[int, ...], tuple[int, ...], str]
-"""What makes an array the same as another: address, shape, strides and dtype."""
+"""The properties that make an array the same as another: address, shape, strides and dtype."""
 
 _serial = itertools.count()
 
@@ -107,8 +107,8 @@ class Residence:
 class _Registry:
     """The arrays that are on devices in this process."""
 
-    def __init__(self) -> None:
-        self._found: dict[Memory, Residence] = {}
+    def __init__(self, found: dict[Memory, Residence]) -> None:
+        self._found = found
         self._lock = threading.RLock()
 
     def __bool__(self) -> bool:
@@ -166,7 +166,8 @@ class _Registry:
             return None, [other for other in self._found.values() if np.may_share_memory(array, other.host)]
 
 
-_registry = _Registry()
+_found: dict[Memory, Residence] = {}
+_registry = _Registry(_found)
 
 
 def residences_of(arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, Residence], dict[str, list[Residence]]]:
@@ -186,7 +187,7 @@ def residences_of(arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, Residence
 
 def are_arrays_resident() -> bool:
     """Return whether any array is kept on a device now."""
-    return bool(_registry)
+    return bool(_found)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ FLOW_BUDGET = 2 * PROOF_BUDGET
 """isl's budget for one array in each of the first two ways, in its own basic operations (half a second)."""
 
 OPERATIONS_OF_AN_ACCESS = 20_000
-"""How many more each reference to the array adds for the dataflow analysis, which looks for the sources of each
+"""The operations that each reference to the array adds for the dataflow analysis, which looks for the sources of each
 reference among all others: in long programs the other ways take longer, and leave nothing parallel."""
 
 OPERATIONS_WITH_DIVISIONS = 200_000

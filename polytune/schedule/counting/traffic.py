@@ -28,8 +28,7 @@ from polytune.frontend.expression import (
     children,
 )
 from polytune.frontend.scop import AccessKind, ArrayRole, Scop
-from polytune.schedule.counting.cardinality import cardinality
-from polytune.schedule.counting.counts import Counts
+from polytune.schedule.counting.counts import Counts, cardinality
 from polytune.schedule.unions import union_of
 
 __all__ = ["OPERATION_KINDS", "least_bytes", "operations_by_kind", "operations_of", "passes", "reads_old_values"]

@@ -1,5 +1,7 @@
 """Partition: the leading coincident members of a band cut in two by parameters, each part for a platform of its own.
 
+Beside it: the obstacles that keep a kernel from devices, whatever its schedule.
+
 After Pfaffe, Grosser and Tillmann, "Efficient Hierarchical Online-Autotuning" (ICS 2019), section 3.2: a set node above
 the band, whose filters bound the member by a parameter, once per member that is split; 2^d parts.
 """
@@ -11,7 +13,10 @@ from itertools import product
 
 import islpy as isl
 
-from polytune.errors import LegalityError
+from polytune.errors import LegalityError, SourceLocation
+from polytune.frontend.bits import OPERATORS as BITS
+from polytune.frontend.expression import Binary, Checked, Element, LibraryCall, Loop, Operation, walk
+from polytune.frontend.scop import Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.bands import open_dependences
 from polytune.schedule.candidate import Attempted, Candidate
@@ -22,7 +27,7 @@ from polytune.schedule.tree import below_mark
 from polytune.schedule.unions import union_of
 
 MOST_SPLITS = 3
-"""How many members are split at most: eight parts."""
+"""The most members that are split: eight parts."""
 
 
 def device_rank(candidate: Candidate) -> int | None:
@@ -199,3 +204,38 @@ def _sides(context: isl.Context, member: int) -> tuple[isl.Set, isl.Set]:
     value = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, 0))
     split = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.param, 0))
     return value.lt_set(split), value.ge_set(split)
+
+
+_TYPES = ("int32", "int64", "float32", "float64")
+
+
+def obstacle_to_devices(scop: Scop) -> tuple[SourceLocation, str] | None:
+    """The first place with something of which there is no code for devices, and what it is; None where there is none.
+
+    Loops inside of statements would leave most threads of a device idle, and which elements a subscript that depends on
+    data selects, and so what has to be copied to a device, is not known before.
+    """
+    for array in scop.arrays:
+        if array.dtype not in _TYPES:
+            return array.location or scop.location, f"{array.name!r}, an array of {array.dtype}"
+    for statement in scop.statements:
+        for operation in statement.operations:
+            what = _obstacle(operation)
+            if what is not None:
+                return statement.location, what
+    return None
+
+
+def _obstacle(operation: Operation) -> str | None:
+    for part in walk(operation):
+        if isinstance(part, Loop):
+            return "a loop whose iterations depend on data"
+        if isinstance(part, Binary) and part.operator in BITS:
+            return "an operation on bits"
+        if isinstance(part, LibraryCall):
+            return f"a call of {part.function.partition(' ')[0]}, which NumPy computes"
+        if isinstance(part, Checked):
+            return "a subscript that depends on data"
+        if isinstance(part, Element) and any(isinstance(s, Element) for each in part.subscripts for s in walk(each)):
+            return "a subscript that depends on data"
+    return None

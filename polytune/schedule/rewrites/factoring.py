@@ -41,8 +41,8 @@ from polytune.schedule.tree import has_band, statements_of
 from polytune.schedule.unions import domain_of, joined
 
 COUNTS: Mapping[int, tuple[int, ...]] = {1: (32768,), 2: (128, 256), 3: (8, 16, 256)}
-"""How many partial sums there are along each of the loops that are factored, by the number of these: enough for the
-threads of a large device, and few enough to be added up by a processor in some microseconds."""
+"""The partial sums along each of the loops that are factored, by the number of these: enough for the threads of a large
+device, and few enough to be added up by a processor in some microseconds."""
 
 _NEUTRAL = {"+": -0.0, "*": 1.0, "min": math.inf, "max": -math.inf}
 

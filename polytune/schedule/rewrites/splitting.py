@@ -17,7 +17,7 @@ from polytune.schedule.candidate import Attempted, Candidate, Order, PlanOptions
 from polytune.schedule.unions import coalesced, maps_of
 
 MOST_CUTS = 2
-"""How many times a loop, and then each piece of it, is cut: seven pieces at most."""
+"""The most times that a loop, and then each piece of it, is cut: seven pieces at most."""
 
 
 def split_source(source: Candidate) -> Attempted[Candidate]:

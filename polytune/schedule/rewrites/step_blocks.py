@@ -20,7 +20,7 @@ from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.unions import domain_of
 
 STEPS = 32
-"""How many steps a block has: what they save of the rows and columns of a large matrix stays in the second cache."""
+"""The steps of a block: what they save of the rows and columns of a large matrix stays in the second cache."""
 
 
 def block_steps(source: Candidate, steps: int = STEPS) -> Attempted[Candidate]:

@@ -16,7 +16,7 @@ from polytune.tuner.spaces.finite import FiniteSpace
 __all__ = ["ExpectedTimes"]
 
 _PRIOR = 1.0
-"""How many measurements the belief weighs that a value of a parameter makes no difference to what is expected."""
+"""The weight, in measurements, of the belief that a value of a parameter makes no difference to what is expected."""
 
 
 class ExpectedTimes:

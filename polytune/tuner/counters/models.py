@@ -21,7 +21,7 @@ from polytune.tuner.spaces.finite import FiniteSpace
 __all__ = ["NOTHING", "CounterModel", "LeastSquaresCounters", "RecordedCounters", "TreeCounters"]
 
 _ABSENT = 1e-3
-"""What stands for a parameter that a configuration lacks where all those recorded had it, with values above 0."""
+"""The value of a parameter that a configuration lacks where all those recorded had it, with values above 0."""
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 

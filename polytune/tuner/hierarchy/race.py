@@ -13,7 +13,8 @@ from polytune.tuner.spaces.configuration import Configuration
 __all__ = ["DUEL_ROUNDS", "FINAL_ROUNDS", "Race", "contenders", "default_if_near", "is_noisy"]
 
 WINDOW = 15
-"""How many measurements are kept; older ones give way, so that an estimate follows a machine that changes slowly."""
+"""The number of measurements that are kept; older ones give way, so that an estimate follows a machine that changes
+slowly."""
 
 
 class Samples:

@@ -1,24 +1,31 @@
-"""The numeric subspace under one combination of structural values, with the search of its own that it keeps."""
+"""The numeric subspace under one combination of structural values, with the search of its own that it keeps.
+
+A search that needs a table is given one of the subspace.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from polytune.errors import SpaceError
 from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.searcher import Searcher, cost_from_json, cost_to_json
 from polytune.tuner.searchers import FiniteSearcher, Method, NelderMead, make_search
 from polytune.tuner.searchers.method import checked
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
+from polytune.tuner.spaces.constraint import Constraint
 from polytune.tuner.spaces.coordinates import Coordinate, axis_of
 from polytune.tuner.spaces.finite import FiniteSpace
-from polytune.tuner.spaces.numeric_table import table_around
-from polytune.tuner.spaces.parameters import Parameter, Ratio
+from polytune.tuner.spaces.parameters import Integer, Ordinal, Parameter, Ratio
 from polytune.tuner.spaces.space import Space
+
+__all__ = ["table_around"]
 
 _FIRST_STEP = 0.25  # of an axis's extent: far enough to see a difference, not so far as to leave the good region
 _EVALUATIONS_PER_AXIS = 24
@@ -193,3 +200,52 @@ def _first_step(extent: float, at: float) -> float:
     """The step of the first simplex along an axis: towards the side where there is more room."""
     step = max(1.0, _FIRST_STEP * extent)
     return step if extent - at >= at else -step
+
+
+_GRID = 33  # values that stand for a real parameter
+_FEWER = (129, 65, 33, 17, 9, 5, 3, 2)  # values of each parameter, where all of them together are too many
+_ROWS = 1 << 20  # of such a table at most
+
+
+def table_around(
+    parameters: Sequence[Parameter], constraints: Sequence[Constraint], start: Mapping[str, Value]
+) -> FiniteSpace:
+    """The values of some numeric parameters together, of real ones a grid.
+
+    Where these are more than a table holds, it has the ends of each parameter, the start, and as many values between
+    them, evenly spaced (by ratio where the parameter is logarithmic), as make a table of a million rows or less.
+
+    Args:
+        parameters: not nominal.
+        constraints: of these parameters alone.
+        start: a configuration that satisfies the constraints; its values are in the table, but for real parameters.
+
+    Raises:
+        SpaceError: there are so many parameters that even two values of each are too many.
+    """
+    alone: list[Parameter] = []
+    for parameter in parameters:
+        default: Any = start[parameter.name]
+        alone.append(replace(parameter, when=None, default=default))
+    try:
+        return FiniteSpace.from_space(Space(alone, constraints), levels=_GRID)
+    except SpaceError:
+        for most in _FEWER:
+            fewer = [_thinned(parameter, most) for parameter in alone]
+            grid = min(most, _GRID)
+            if math.prod(grid if isinstance(p, Ratio) else len(p.levels) for p in fewer) <= _ROWS:
+                return FiniteSpace.from_space(Space(fewer, constraints), levels=grid)
+        raise
+
+
+def _thinned(parameter: Parameter, most: int) -> Parameter:
+    """A parameter with so many of its levels at most, and its default."""
+    if isinstance(parameter, Ratio) or len(parameter.levels) <= most:
+        return parameter
+    last = len(parameter.levels) - 1
+    shares = np.linspace(0.0, 1.0, most)
+    if isinstance(parameter, Integer) and parameter.logarithmic and not parameter.powers_of_two:
+        low, high = parameter.levels[0], parameter.levels[-1]
+        shares = (low * (high / low) ** shares - low) / (high - low)
+    positions = {round(share * last) for share in shares.tolist()} | {parameter.levels.index(parameter.default)}
+    return Ordinal(parameter.name, tuple(parameter.levels[place] for place in sorted(positions)), parameter.default)

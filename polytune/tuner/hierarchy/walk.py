@@ -206,6 +206,8 @@ class Walk:
         """
         best = path.subspace.best
         path.subspace.tell(point, cost)
+        if path.subspace.converged:
+            self._last, self._left = None, 0
         if not path.arms:
             return
         if cost == math.inf:
@@ -216,7 +218,6 @@ class Walk:
                 branch.tell(arm, cost)
             self._close_above(path.arms)
         if path.subspace.converged:
-            self._last, self._left = None, 0
             self._close(path.arms)
 
     @staticmethod

@@ -1,7 +1,13 @@
-"""Parameters that need not be searched, told from measurements elsewhere (section 4)."""
+"""Parameters that need not be searched, told from measurements elsewhere (section 4).
+
+Two numbers say so: the mutual information of each parameter with the time, how much it has to do with that
+(section 4.1), and the number of steps after which a random search has met a configuration that performs well (section
+3).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,11 +15,118 @@ import numpy as np
 
 from polytune.errors import SearchError
 from polytune.records import dataclass
-from polytune.tuner.historical.information import BINS, mutual_information
-from polytune.tuner.historical.portions import THRESHOLD, check_share
 from polytune.tuner.spaces.finite import FiniteSpace
 
-__all__ = ["CUTOFF", "LEVELS", "METHODS", "Pruning", "prune"]
+__all__ = [
+    "BINS",
+    "CUTOFF",
+    "LEVELS",
+    "METHODS",
+    "THRESHOLD",
+    "Pruning",
+    "check_share",
+    "expected_steps",
+    "prune",
+    "steps_to_find",
+]
+
+THRESHOLD = 0.9
+"""The share of the optimum's performance from which on a configuration performs well, as in the paper."""
+
+
+def steps_to_find(portion: float, probability: float = 0.9) -> int:
+    """The steps after which a random search has met a well-performing configuration with a given probability.
+
+    This is n_conf of the paper's formula 2, the logarithm of 1 - probability to the base 1 - portion, rounded up; draws
+    are taken to be independent, as in spaces that are large beside the steps.
+
+    Args:
+        portion: how much of the space performs well, above 0 and at most 1.
+        probability: from 0 to below 1.
+
+    Raises:
+        SearchError: a number is out of its bounds.
+
+    >>> steps_to_find(0.01, 0.9)
+    230
+    """
+    check_share("portion", portion)
+    if not 0 <= probability < 1:
+        raise SearchError(f"a probability of {probability} cannot be reached by a number of steps: give one below 1")
+    if portion == 1:
+        return 1
+    return max(math.ceil(math.log1p(-probability) / math.log1p(-portion)), 1)
+
+
+def expected_steps(rows: int, good: int) -> float:
+    """The steps after which a random search without replacement meets a well-performing configuration, on average.
+
+    Args:
+        rows: how many configurations there are.
+        good: how many of them perform well; infinitely many steps are needed where none does.
+    """
+    return (rows + 1) / (good + 1) if good else math.inf
+
+
+def check_share(name: str, value: float) -> None:
+    """See to it that a number is a share.
+
+    Raises:
+        SearchError: it is not above 0 and at most 1.
+    """
+    if not 0 < value <= 1:
+        raise SearchError(f"the {name} must be above 0 and at most 1, not {value}")
+
+
+BINS = 10
+"""Into so many classes of equally many configurations times are sorted."""
+
+_ROWS_OF_CLASS = 16  # of a sample, at least
+
+
+def mutual_information(
+    space: FiniteSpace, seconds: np.ndarray, bins: int = BINS, *, is_sample: bool = False
+) -> dict[str, float]:
+    """The mutual information of each parameter with the time, in bits, of the configurations that ran.
+
+    It is the plug-in estimate: probabilities are the shares of the rows.  Parameters have few values each; times, which
+    have not, are sorted into classes by their quantiles, so that only their order counts.
+
+    Args:
+        space: the configurations that were measured: a whole space, or a sample.
+        seconds: (n,) float64, the time of each; infinite where it failed.
+        bins: how many classes of times there are.
+        is_sample: whether the rows are a few of many, of which the plug-in estimate is too large: Miller's and Madow's
+            correction is made, and there are as many classes at most as have 16 rows each, but two.
+
+    Raises:
+        SearchError: there are less than two classes.
+    """
+    if bins < 2:
+        raise SearchError(f"times have to be sorted into two classes or more, not {bins}")
+    ran = np.isfinite(seconds)
+    times = seconds[ran]
+    bins = max(2, min(bins, len(times) // _ROWS_OF_CLASS)) if is_sample else bins
+    limits = np.unique(np.quantile(times, np.linspace(0, 1, bins + 1)[1:-1]))
+    classes = np.digitize(times, limits)
+    return {
+        name: _information(space.rows[ran, column], classes, is_sample=is_sample)
+        for column, name in enumerate(space.names)
+    }
+
+
+def _information(levels: np.ndarray, classes: np.ndarray, *, is_sample: bool) -> float:
+    counts = np.zeros((int(levels.max()) + 1, int(classes.max()) + 1))
+    np.add.at(counts, (levels, classes), 1.0)
+    together = counts / counts.sum()
+    apart = together.sum(axis=1, keepdims=True) * together.sum(axis=0, keepdims=True)
+    there = together > 0
+    information = float((together[there] * np.log2(together[there] / apart[there])).sum())
+    if is_sample:
+        alone = np.count_nonzero(counts.sum(axis=0)) + np.count_nonzero(counts.sum(axis=1))
+        information -= (np.count_nonzero(there) - alone + 1) / (2 * len(levels) * math.log(2))
+    return max(information, 0.0)
+
 
 METHODS = ("naive", "aggressive", "conservative")
 LEVELS = ("common", "best", "median")

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from polytune.records import dataclass
-from polytune.tuner.historical.portions import THRESHOLD, steps_to_find
-from polytune.tuner.historical.pruning import prune
+from polytune.tuner.historical.pruning import THRESHOLD, prune, steps_to_find
 from polytune.tuner.historical.sources import TransferSource
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration

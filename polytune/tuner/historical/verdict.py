@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from polytune.records import dataclass
 from polytune.tuner.budget import seconds_text
 from polytune.tuner.hierarchy.race import Samples
-from polytune.tuner.historical.portions import THRESHOLD
+from polytune.tuner.historical.pruning import THRESHOLD
 from polytune.tuner.historical.transfer import PROBABILITY, PrunedSpace
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.space import Space

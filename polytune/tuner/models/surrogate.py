@@ -136,7 +136,7 @@ def _response(costs: np.ndarray) -> np.ndarray:
 
 
 _ZERO = 1e-3
-"""What stands for a cost of zero, as a share of the smallest cost above zero: its logarithm is wanted."""
+"""The stand-in for a cost of zero, as a share of the smallest cost above zero: its logarithm is wanted."""
 
 
 def response(costs: Mapping[int, float]) -> tuple[np.ndarray, np.ndarray]:

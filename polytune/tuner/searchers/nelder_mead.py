@@ -63,9 +63,9 @@ class NelderMead:
         self._reflected: tuple[Coordinates, float] | None = None
 
     def ask(self) -> Coordinates:
-        """The next point; once converged, the best one."""
-        if self._converged and self._best is not None:
-            return self._best[0]
+        """The next point; once converged, the best one, or where all were infeasible the one that counts as such."""
+        if self._converged:
+            return self._vertices[0] if self._best is None else self._best[0]
         return self._queue[0]
 
     def tell(self, point: Coordinates, cost: float) -> None:

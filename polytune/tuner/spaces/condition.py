@@ -16,7 +16,7 @@ from polytune.errors import SpaceError
 from polytune.records import dataclass
 
 Value = str | int | float | bool
-"""What a parameter's value may be: exactly what JSON keeps apart and gives back unchanged."""
+"""The types that a parameter's value may have: exactly what JSON keeps apart and gives back unchanged."""
 
 _ABSENT = object()
 

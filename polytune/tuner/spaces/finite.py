@@ -16,8 +16,7 @@ from polytune.records import dataclass
 from polytune.tuner.spaces.condition import plain_value
 from polytune.tuner.spaces.parameters import Nominal
 from polytune.tuner.spaces.space import Space
-from polytune.tuner.spaces.tabulation import MAX_LEVELS, tabulate
-from polytune.tuner.spaces.trie import nearest_row
+from polytune.tuner.spaces.tabulation import MAX_LEVELS, nearest_row, tabulate
 
 _SEED = 0x5EED  # of the multipliers of a hash; any would do
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polytune.codegen.device.shared_memory import shared_memory_text
+from polytune.codegen.device.kernel import shared_memory_text
 from polytune.pipeline import Stages
 from polytune.signature import Signature, parse_type
 from polytune.tuner import Constraint

@@ -7,7 +7,7 @@ import pytest
 
 import polytune
 from polytune.codegen.affine_range import mentions
-from polytune.codegen.registers.common_factor import Scaled, scaled
+from polytune.codegen.registers.accumulation import Scaled, scaled
 from polytune.frontend.expression import Argument, Binary, Element, Expression, Iterator, Unary
 
 F = "float64"

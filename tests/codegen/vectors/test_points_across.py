@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from polytune.codegen.loops import Compute, For, walk_nodes
-from polytune.codegen.vectors.chains import is_chain, links_of
+from polytune.codegen.registers.point_nests import is_chain, links_of
 from polytune.frontend.expression import Assign
 from polytune.pipeline import Stages
 from tests.every_version import check_versions, stages_of

@@ -117,21 +117,23 @@ def supported_local_type(A):
     t[0] = A[0]
 
 
-@refused("the shape of a local array depends on data", "np.zeros(int(A[0]))")
+@refused("an array with several extents of which nothing says", "np.zeros((int(A[0]), int(A[1])))")
 def shape_from_data(A):
-    t = np.zeros(int(A[0]))
-    t[0] = A[0]
+    t = np.zeros((int(A[0]), int(A[1])))
+    t[0, 0] = A[0]
+    A[2] = t[0, 0] + len(t)
 
 
 @mended(
     shape_from_data,
-    lambda: (vector()[3:],),
-    "pass the size as an integer argument",
-    lambda kernel, A: kernel(A, int(A[0])),
+    lambda: (np.array([3.0, 2.5, 4.0]),),
+    "pass the sizes as integer arguments",
+    lambda kernel, A: kernel(A, int(A[0]), int(A[1])),
 )
-def shape_from_an_argument(A, size: int):
-    t = np.zeros(size)
-    t[0] = A[0]
+def shape_from_an_argument(A, n: int, m: int):
+    t = np.zeros((n, m))
+    t[0, 0] = A[0]
+    A[2] = t[0, 0] + len(t)
 
 
 @refused("is called with arguments that are not compiled", "np.zeros(3, order='F')")
@@ -409,3 +411,13 @@ def numbers_copied_to_integers(A: "int64[:]"):
 @mended(numbers_copied_to_integers, lambda: (np.arange(5),), "A[mask] = ...", is_error=True)
 def numbers_cut_off(A: "int64[:]"):
     A[A > 1] = 1.5
+
+
+@refused("np.searchsorted with 'a' of no dimensions", "np.searchsorted(x, A)")
+def searched_in_a_number(A, x: "float"):
+    A[:] = np.searchsorted(x, A)
+
+
+@mended(searched_in_a_number, lambda: (vector(), 2.0), "pass an array of one dimension as 'a'", is_error=True)
+def searched_in_an_array(A, x):
+    A[:] = np.searchsorted(A, x)

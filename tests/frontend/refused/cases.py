@@ -51,7 +51,7 @@ class Mended:
 
 
 MENDED: dict[str, list[Mended]] = {}
-"""By the name of each refused function what becomes of it."""
+"""The programs that become of each refused function, by its name."""
 
 
 def plainly(kernel: Callable[..., Any], *arguments: Any) -> Any:

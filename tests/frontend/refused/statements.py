@@ -1,6 +1,6 @@
 """Statements and displays that are refused, and what to write instead."""
 
-# ruff: noqa: C416, F401, F841, SIM105
+# ruff: noqa: F821, C416, F401, F841, SIM105
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -241,7 +241,8 @@ def growing_list(A):
     for i in range(len(A)):
         if A[i] > 0.0:
             found.append(A[i])
-    return np.array(found)
+    other = found
+    return np.array(other)
 
 
 @mended(growing_list, VECTOR, "make an array with as many elements as there may be")
@@ -253,6 +254,58 @@ def counted_elements(A):
             found[count] = A[i]
             count += 1
     return found[:count]
+
+
+@refused("an array is appended to a list", "rows.append(A[i])")
+def list_of_rows(A: float64[:, :]):
+    rows = []
+    for i in range(len(A)):
+        if A[i, 0] > 0.0:
+            rows.append(A[i])
+    return np.array(rows)
+
+
+@mended(list_of_rows, lambda: (np.arange(12.0).reshape(4, 3) - 4.0,), "make an array with a row for each")
+def counted_rows(A: float64[:, :]):
+    rows = np.empty(A.shape)
+    count = 0
+    for i in range(len(A)):
+        if A[i, 0] > 0.0:
+            rows[count] = A[i]
+            count += 1
+    return rows[:count]
+
+
+@refused("a list of float32 and int64", "found.append(A[i])")
+def list_of_types(A: float32[:]):
+    found = [0]
+    for i in range(len(A)):
+        found.append(A[i])
+    return np.array(found)
+
+
+@mended(list_of_types, lambda: (np.arange(3, dtype=np.float32),), "convert what is put in: np.float64(x)")
+def list_of_one_type(A: float32[:]):
+    found = [np.float64(0)]
+    for i in range(len(A)):
+        found.append(np.float64(A[i]))
+    return np.array(found)
+
+
+@refused("a list is subscripted by what is no integer", "found[len(A) / 2]")
+def half_of_a_list(A):
+    found = []
+    for i in range(len(A)):
+        found.append(A[i])
+    return found[len(A) / 2]
+
+
+@mended(half_of_a_list, VECTOR, "use // in place of /", is_error=True)
+def middle_of_a_list(A):
+    found = []
+    for i in range(len(A)):
+        found.append(A[i])
+    return found[len(A) // 2]
 
 
 @refused("a complex number where float64 is computed", "A[0] = 2j")

@@ -59,20 +59,52 @@ def extent_of_a_tuple(A):
     A[0] = s[0] + 1.0
 
 
-@refused("'t' is a tuple or list here and is assigned elsewhere too", "t = (A[0], A[1])")
+@refused("'t' is a tuple or list here and is assigned elsewhere too", "t = (A[0], A)")
 def tuple_name_reused(A):
-    t = (A[0], A[1])
-    A[2] = t[0] + t[1]
-    t = (A[1], A[2])
-    A[3] = t[0] - t[1]
+    t = (A[0], A)
+    A[2] = t[0] + t[1][1]
+    t = (A[1], A)
+    A[3] = t[0] - t[1][2]
 
 
 @mended(tuple_name_reused, VECTOR, "use a name of its own for the tuple")
 def tuple_of_its_own(A):
-    t = (A[0], A[1])
+    t = (A[0], A)
+    A[2] = t[0] + t[1][1]
+    u = (A[1], A)
+    A[3] = u[0] - u[1][2]
+
+
+@refused("a variable is assigned tuples of different kinds, or something else than a tuple", "t = A[1], A[2], A[0]")
+def tuples_of_different_lengths(A):
+    t = A[0], A[1]
     A[2] = t[0] + t[1]
-    u = (A[1], A[2])
-    A[3] = u[0] - u[1]
+    t = A[1], A[2], A[0]
+    A[3] = t[0] - t[2]
+
+
+@mended(tuples_of_different_lengths, VECTOR, "use a name of its own for each")
+def tuples_under_two_names(A):
+    t = A[0], A[1]
+    A[2] = t[0] + t[1]
+    u = A[1], A[2], A[0]
+    A[3] = u[0] - u[2]
+
+
+@refused("t is assigned something else than a tuple of as many numbers", "x, t = t[1], A[2]")
+def tuple_and_number(A):
+    t = A[0], A[1]
+    A[2] = t[0] + t[1]
+    x, t = t[1], A[2]
+    A[3] = x - t
+
+
+@mended(tuple_and_number, VECTOR, "use a name of its own for each")
+def tuple_and_number_under_two_names(A):
+    t = A[0], A[1]
+    A[2] = t[0] + t[1]
+    x, u = t[1], A[2]
+    A[3] = x - u
 
 
 @refused("A[2] is assigned something that is no number", "A[2]")

@@ -15,7 +15,7 @@ __all__ = ["StatementWriter"]
 _ATTEMPTS = 5
 _LONGEST = 40
 _WORK = 12_000
-"""How many elements a loop may go through, at the most."""
+"""The most elements that a loop may go through."""
 
 
 class StatementWriter(SimpleStatements):

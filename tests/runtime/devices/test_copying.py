@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polytune.runtime.devices import staging
-from polytune.runtime.devices.staging import copy
+from polytune.runtime.devices import staged
+from polytune.runtime.devices.staged import copy
 
 
 @pytest.mark.parametrize("shape", [(7,), (1, 9), (9, 1), (5, 6, 7), (0, 3)])
 @pytest.mark.parametrize("layout", [lambda a: a, lambda a: a.T, lambda a: a[::-1]])
 def test_every_element_is_copied(monkeypatch, shape, layout):
-    monkeypatch.setattr(staging, "_WORTH_SHARING", 1)
+    monkeypatch.setattr(staged, "_WORTH_SHARING", 1)
     source = layout(np.random.default_rng(0).random(shape))
     target = np.zeros(source.shape)
     copy(target, source)

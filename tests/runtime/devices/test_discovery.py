@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from polytune.errors import DeviceError, DeviceUnavailableError, DeviceWarning
-from polytune.runtime.devices import backends, dialects, discovery
+from polytune.runtime.devices import backend, backends, discovery
 from polytune.runtime.devices.backends import Found, Listing
 
 ROOT = Path(__file__).parents[3]
@@ -45,6 +45,7 @@ def machine(monkeypatch):
         ),
     }
     absent = Listing("?", (), "no such kind", "name another")
+    monkeypatch.setattr(backends, "KINDS", tuple(listings))
     monkeypatch.setattr(backends, "listed", lambda kind: listings.get(kind, absent))
     monkeypatch.setattr(discovery, "_opened", discovery._Open())
     monkeypatch.delenv("POLYTUNE_DEVICES", raising=False)
@@ -208,7 +209,7 @@ def test_every_backend_is_a_file_and_has_all_words_of_kernels():
     folder = Path(backends.__path__[0])
     assert set(backends.KINDS) == {file.stem for file in folder.glob("*.py")} - {"__init__"}
     assert backends.KINDS[:2] == ("cuda", "opencl")
-    words = re.findall(r"``(PT_[A-Z]+)[(`]", dialects.__doc__)
+    words = re.findall(r"``(PT_[A-Z]+)[(`]", backend.__doc__)
     assert {"PT_KERNEL", "PT_SHARED", "PT_BARRIER"} <= set(words)
     for kind, prelude in backends.PRELUDES.items():
         missing = [word for word in words if f"#define {word}" not in prelude]

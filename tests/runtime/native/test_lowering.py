@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from llvmlite import binding
 
-from polytune.runtime.entries import caller
+from polytune.runtime.entries import Entry, caller
 from polytune.runtime.native.kinds import NotNativeError
 from polytune.runtime.native.lowering import lower
 from polytune.runtime.native.source import parsed
@@ -26,6 +26,29 @@ def test_it_does_what_numba_does(body: str, fastmath: bool | set[str]) -> None:
         if not fastmath and own.dtype.kind == "f":
             numbers = ~np.isnan(own)
             assert (np.signbit(own) == np.signbit(numbas))[numbers].all()
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_it_does_the_same_where_it_is_not_optimised(body: str) -> None:
+    function = function_of(body)
+    found = Arrays().run(caller(address_of(function, optimise=False), 1))
+    expected = Arrays().run(caller(address_of(function), 1))
+    for own, optimised in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(own, optimised)
+
+
+def test_what_all_kernels_need_is_not_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first calls of each kernel wait for it where nothing is cached."""
+    runs: list[object] = []
+    run = binding.newpassmanagers.ModulePassManager.run
+    monkeypatch.setattr(
+        binding.newpassmanagers.ModulePassManager, "run", lambda own, *rest: (runs.append(own), run(own, *rest))
+    )
+    function = function_of("a[0] = a[1] + n")
+    Entry(function, 1).ready()
+    assert not runs
+    address_of(function)
+    assert runs
 
 
 def test_the_sign_of_negative_zero_is_zero() -> None:

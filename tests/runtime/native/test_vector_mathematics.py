@@ -34,7 +34,7 @@ POSITIVE = ("log", "log2", "log10", "log1p", "acosh")
 BELOW_ONE = ("asin", "acos", "atanh")
 SPECIAL = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e300, -1e300, 5e-324, 1.0, -1.0, 709.0, -745.0]
 LAST_PLACES = 4
-"""What glibc says of the results, in units in the last place."""
+"""The error that glibc states for the results, in units in the last place."""
 
 
 def numbers(name: str, dtype: type) -> np.ndarray:

@@ -10,8 +10,7 @@ import pytest
 from polytune.errors import SpaceError
 from polytune.runtime.devices.device import DeviceLimits
 from polytune.runtime.partitioned.description import DeviceCode, Partitioned
-from polytune.runtime.partitioned.fitting import constraints_of, first_shape
-from polytune.runtime.partitioned.space import on_device, with_devices
+from polytune.runtime.partitioned.space import constraints_of, first_shape, on_device, with_devices
 from polytune.tuner import HierarchicalTuner, Nominal, Space
 from tests.runtime.partitioned.fake_device import LIMITS
 from tests.runtime.partitioned.programs import Plane, part_of

@@ -15,7 +15,7 @@ from polytune.schedule.analysis import array_dependences
 from polytune.schedule.analysis.array_dependences import Precision
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.legality import violation
-from polytune.schedule.candidates import candidate_schedules
+from polytune.schedule.candidate import candidate_schedules
 from polytune.show import show_dependences
 from tests.schedule.instances import Pair, extents, pairs, parameters_at, trace
 from tests.schedule.kernels import SMALL

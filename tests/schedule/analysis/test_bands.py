@@ -131,7 +131,7 @@ LOOPS = {
     "transposed_copy": [(True, set())] * 4,
     "reversed_dependence": [(False, set()), (True, set())],
 }
-"""Per loop in source order, whether it is parallel, and which variables need a copy per worker for that."""
+"""The loops in source order: whether each is parallel, and which variables need a copy per worker for that."""
 
 
 @pytest.mark.parametrize("name", LOOPS)

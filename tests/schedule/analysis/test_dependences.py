@@ -98,7 +98,8 @@ PRIVATISABLE = {
     "accumulated_from_zeros": set(),
     "last_above": {"found"},
 }
-"""What never shows a value that the kernel has not written: not what is returned, and not what starts as zeros."""
+"""The arrays that never show a value that the kernel has not written: not those that are returned, and not those that
+start as zeros."""
 
 
 @pytest.mark.parametrize("name", PRIVATISABLE)

@@ -17,8 +17,7 @@ from polytune.schedule.analysis.legality import (
     is_proven_legal,
     violation,
 )
-from polytune.schedule.candidate import Attempted, Candidate, Known, Order
-from polytune.schedule.candidates import candidate_schedules
+from polytune.schedule.candidate import Attempted, Candidate, Known, Order, candidate_schedules
 from polytune.schedule.orders.source import SOURCE
 from polytune.schedule.scheduler import Strategy, compute_schedule, legal_schedule
 from polytune.schedule.unions import domain_of

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
@@ -13,8 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polytune.frontend.budget import ARRAY_BUDGET
-from polytune.schedule.counting.cardinality import cardinality
-from polytune.schedule.counting.counts import array_footprint, compute_volume, count_part, memory_footprint, reuse
+from polytune.schedule.counting.counts import (
+    array_footprint,
+    cardinality,
+    compute_volume,
+    count_part,
+    memory_footprint,
+    reuse,
+)
 from polytune.schedule.counting.quasi_polynomial import PiecewiseQuasiPolynomial
 
 UNIVERSE = isl.Set("{ : }")
@@ -34,11 +42,17 @@ def assignments(names: tuple[str, ...], values: range) -> list[dict[str, int]]:
     return [dict(zip(names, chosen, strict=True)) for chosen in product(values, repeat=len(names))]
 
 
-def by_text(count: PiecewiseQuasiPolynomial, values: dict[str, int]) -> int:
-    """The value of the function's Python source, run without any name but the builtins."""
+@functools.lru_cache(maxsize=1)
+def compiled(count: PiecewiseQuasiPolynomial) -> Callable[..., int]:
+    """The function's Python source, run without any name but the builtins."""
     names: dict = {}
     exec(count.python("counted"), names)
-    return names["counted"](*(values[name] for name in count.parameters))
+    return names["counted"]
+
+
+def by_text(count: PiecewiseQuasiPolynomial, values: dict[str, int]) -> int:
+    """The value of the function's Python source."""
+    return compiled(count)(*(values[name] for name in count.parameters))
 
 
 DOMAINS = {
@@ -128,7 +142,7 @@ def test_too_expensive_is_unknown_and_leaves_no_limit_behind() -> None:
 EXHAUSTED = """
 import islpy as isl
 from polytune.frontend.budget import ARRAY_BUDGET
-from polytune.schedule.counting.cardinality import cardinality
+from polytune.schedule.counting.counts import cardinality
 
 context = isl.Set("[n, m] -> { : n >= 0 and m >= 0 }")
 sets = [isl.Set(f"[n, m] -> {{ {text} }}") for text in (

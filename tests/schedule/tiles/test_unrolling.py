@@ -9,7 +9,7 @@ import pytest
 
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
-from polytune.schedule.tiles.unrolling import Unrolling
+from polytune.schedule.tiles.distribution import Unrolling
 from tests.schedule.kernels import polybench_case, three_behind
 
 

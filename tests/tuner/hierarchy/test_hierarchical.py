@@ -303,3 +303,17 @@ def test_any_generator_of_random_numbers_can_be_kept():
         first.tell(first.ask(), 1.0)
     second.restore(json.loads(json.dumps(first.state())))
     assert second.state() == first.state()
+
+
+@pytest.mark.parametrize("default", [(1, 2), (2, 2), (1, 3)])
+def test_a_space_of_numbers_of_which_one_configuration_runs(default):
+    """The simplex ends at points that do not run, in the middle of its turn, and all others are tried then."""
+    space = Space([Integer("a", 1, 2, default=default[0]), Integer("b", 2, 3, default=default[1])])
+    search = tuner(space, reject=lambda c: "it is too large" if c["a"] + c["b"] == 5 else None)
+    for _ in range(20):
+        configuration = search.ask()
+        if dict(configuration) == {"a": 1, "b": 3}:
+            search.tell(configuration, 1.0)
+        else:
+            search.fail(configuration, "it is said to fail")
+    assert search.best is not None and dict(search.best[0]) == {"a": 1, "b": 3}

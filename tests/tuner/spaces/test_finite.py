@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from polytune.errors import SpaceError
 from polytune.tuner import Constraint, Integer, Is, Nominal, Ordinal, Ratio, Space
 from polytune.tuner.spaces.finite import FiniteSpace
-from polytune.tuner.spaces.trie import nearest_row
+from polytune.tuner.spaces.tabulation import nearest_row
 from tests.tuner.random_spaces import brute_force, spaces
 
 GRID = FiniteSpace.from_space(

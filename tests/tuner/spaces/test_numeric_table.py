@@ -6,7 +6,7 @@ import pytest
 
 from polytune.errors import SpaceError
 from polytune.tuner import Constraint, Integer, Ordinal, Ratio
-from polytune.tuner.spaces.numeric_table import table_around
+from polytune.tuner.hierarchy.subspace import table_around
 
 
 def test_what_fits_is_whole():

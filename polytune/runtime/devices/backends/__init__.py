@@ -26,7 +26,7 @@ BACKENDS = _declared()
 KINDS = tuple(BACKENDS)
 
 PRELUDES = {kind: backend.prelude for kind, backend in BACKENDS.items()}
-"""What stands before a kernel's text, by the name of the dialect: ``Device.dialect``."""
+"""The text before a kernel's, by the name of the dialect: ``Device.dialect``."""
 
 
 @functools.cache

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 
 from polytune.runtime.devices.arithmetic_text import INTEGER_TEXT
-from polytune.runtime.devices.backend import Backend, Found, Listing
-from polytune.runtime.devices.dialects import float_text
+from polytune.runtime.devices.backend import Backend, Found, Listing, float_text
 from polytune.version import DISTRIBUTION
 
 __all__ = ["BACKEND"]

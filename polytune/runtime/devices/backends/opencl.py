@@ -6,8 +6,7 @@ import functools
 from typing import Any
 
 from polytune.runtime.devices.arithmetic_text import INTEGER_TEXT
-from polytune.runtime.devices.backend import Backend, Found, Listing
-from polytune.runtime.devices.dialects import float_text
+from polytune.runtime.devices.backend import Backend, Found, Listing, float_text
 from polytune.version import DISTRIBUTION
 
 __all__ = ["BACKEND"]

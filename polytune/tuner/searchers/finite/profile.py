@@ -22,10 +22,10 @@ _CUT_OFF = -0.25
 _EXPONENT = 8
 _LEAST_WEIGHT = 1e-4
 _DOUBT = 0.1
-"""How far expected times are from the truth: the standard deviation of their logarithms."""
+"""The distance of expected times from the truth: the standard deviation of their logarithms."""
 
 _DOUBT_OF_VALUES = 0.5
-"""How far they are from it for all configurations with a value of a parameter of which none has been measured."""
+"""The same distance for all configurations with a value of a parameter of which none has been measured."""
 
 _HOPEFUL = 4
 """Every so many evaluations what may be the fastest, by what is not known yet, is next."""

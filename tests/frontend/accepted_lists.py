@@ -1,0 +1,286 @@
+"""Functions that are accepted, with lists that grow."""
+
+# ruff: noqa: SIM108
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+from numba.typed import List
+
+from tests.frontend.acceptance import accepted
+from tests.frontend.values import matrix, vector
+
+SIZES = (lambda: (vector(9),), lambda: (np.zeros(0),), lambda: (np.ones(1),), lambda: (-np.ones(1),))
+TYPES = (
+    lambda: (vector(6).astype(np.float32),),
+    lambda: (np.arange(5),),
+    lambda: (vector(4) + 1j,),
+    lambda: (vector(4) > 0,),
+    lambda: (np.arange(5, dtype=np.uint8),),
+)
+
+
+@accepted(*SIZES, *TYPES)
+def returned_list(x):
+    out = []
+    for i in range(len(x)):
+        out.append(x[i])
+    return out, len(out)
+
+
+@accepted(*SIZES)
+def lists_under_conditions(x):
+    above, below, places = [], [], [0]
+    for place, value in enumerate(x):
+        if value > 0.5:
+            above.append(value)
+        else:
+            below.append(-value)
+            places.append(place)
+    return above, below, places, len(above) - len(below), sum(places)
+
+
+@accepted(*SIZES)
+def list_of_another_length_on_each_side(x):
+    if len(x) > 3:
+        out = [1]
+    else:
+        out = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            out.append(i)
+    return out
+
+
+@accepted(*SIZES)
+def list_in_a_loop(x):
+    total = 0
+    for i in range(len(x)):
+        smaller = []
+        for j in range(len(x)):
+            if x[j] < x[i]:
+                smaller.append(j)
+        for j in smaller:
+            total += j * i
+        total += len(smaller)
+    return total
+
+
+@accepted(*SIZES)
+def list_that_becomes_an_array(x):
+    out = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            out.append(x[i])
+    out = np.array(out)
+    return out * 2, len(out)
+
+
+@accepted(*SIZES)
+def python_and_numpy_elements(x):
+    floats = []
+    truths = []
+    python_truths = []
+    for i in range(len(x)):
+        floats.append(float(i))
+        truths.append(x[i] > 0)
+        python_truths.append(i % 2 == 0)
+    return floats, truths, python_truths
+
+
+@accepted(*SIZES)
+def last_element_and_pop(x):
+    stack = []
+    waited = 0
+    for i in range(len(x)):
+        while len(stack) > 0 and x[stack[-1]] < x[i]:
+            waited += i - stack.pop()
+        stack.append(i)
+    return waited, stack
+
+
+@accepted(*SIZES)
+def truth_of_a_list(x):
+    stack = []
+    for i in range(len(x)):
+        stack.append(i)
+    total = 0
+    while stack:
+        total = 2 * total + stack.pop()
+    return total, not stack
+
+
+@accepted(*SIZES)
+def list_of_tuples(x):
+    pairs = []
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):
+            if abs(x[i] - x[j]) < 0.7:
+                pairs.append((i, x[j]))
+    total = 0.0
+    for i, y in pairs:
+        total += i * y
+    return pairs, total, len(pairs)
+
+
+@accepted(lambda: (vector(9),))
+def array_of_tuples(x):
+    pairs = [(0, 0)]
+    for i in range(len(x)):
+        if x[i] > 0:
+            pairs.append((i, i * i))
+    first = pairs[0][1] + pairs[-1][0]
+    i, j = pairs[1]
+    return np.array(pairs), first, i + j
+
+
+@accepted(*SIZES)
+def stack_of_tuples(x):
+    stack = [(0, len(x))]
+    parts = 0
+    while len(stack) > 0:
+        low, high = stack.pop()
+        parts += 1
+        if high - low > 1:
+            middle = (low + high) // 2
+            stack.append((low, middle))
+            stack.append((middle, high))
+    return parts
+
+
+@accepted(lambda: (matrix(4, 4),), lambda: (np.ones((3, 5)),))
+def flood(A):
+    n, m = A.shape
+    labels = np.zeros((n, m), dtype=np.int64)
+    count = 0
+    for i in range(n):
+        for j in range(m):
+            if A[i, j] > 0 and labels[i, j] == 0:
+                count += 1
+                stack = [(i, j)]
+                labels[i, j] = count
+                while stack:
+                    k, p = stack.pop()
+                    if k > 0 and A[k - 1, p] > 0 and labels[k - 1, p] == 0:
+                        labels[k - 1, p] = count
+                        stack.append((k - 1, p))
+                    if k < n - 1 and A[k + 1, p] > 0 and labels[k + 1, p] == 0:
+                        labels[k + 1, p] = count
+                        stack.append((k + 1, p))
+                    if p > 0 and A[k, p - 1] > 0 and labels[k, p - 1] == 0:
+                        labels[k, p - 1] = count
+                        stack.append((k, p - 1))
+                    if p < m - 1 and A[k, p + 1] > 0 and labels[k, p + 1] == 0:
+                        labels[k, p + 1] = count
+                        stack.append((k, p + 1))
+    return labels, count
+
+
+@accepted(*SIZES)
+def elements_assigned(x):
+    out = [0.0]
+    for i in range(len(x)):
+        if x[i] > 0:
+            out.append(x[i])
+        else:
+            out[-1] += x[i]
+    out[0] = -1.0
+    return np.array(out)
+
+
+@accepted(*SIZES)
+def lists_extended(x):
+    out = []
+    for i in range(len(x)):
+        out.extend([x[i], -x[i]])
+    out.extend(x)
+    out += [x.sum()]
+    return out
+
+
+@accepted(*SIZES)
+def returned_early(x):
+    out = []
+    for i in range(len(x)):
+        if x[i] > 1:
+            return out
+        out.append(x[i])
+    return out
+
+
+@accepted(*SIZES)
+def lists_as_subscripts(x):
+    places = []
+    for i in range(0, len(x), 2):
+        places.append(i)
+    total = 0.0
+    for k, i in enumerate(places):
+        total += k * x[i]
+    return x[places], total, np.array([x[i] for i in places])
+
+
+@accepted(*SIZES)
+def lists_begun_anew(x):
+    total = 0
+    out = []
+    kept = []
+    for i in range(len(x)):
+        out.append(i)
+        kept.append(i)
+        if len(out) == 3:
+            total += out[0] * out[2]
+            out = []
+        if len(kept) > 4:
+            kept.clear()
+    return total, out, kept
+
+
+def _peaks(x, least):
+    found = []
+    for i in range(1, len(x) - 1):
+        if x[i - 1] < x[i] >= x[i + 1] and x[i] > least:
+            found.append(i)
+    return found
+
+
+def _runs(x):
+    lengths = []
+    start = 0
+    for i in range(1, len(x)):
+        if x[i] < x[i - 1]:
+            lengths.append(i - start)
+            start = i
+    lengths.append(len(x) - start)
+    return np.array(lengths)
+
+
+@accepted(lambda: (vector(9),), lambda: (np.zeros(2),))
+def lists_of_functions(x):
+    peaks = _peaks(x, 0.0)
+    higher = _peaks(x, 2.75)
+    total = 0.0
+    for i in peaks:
+        total += x[i]
+    for k in range(3):
+        total += len(_peaks(x, k * 1.0)) * (k + 1)
+    runs = _runs(x)
+    return peaks, len(higher), total, higher, runs, runs.max()
+
+
+@accepted(*SIZES)
+def lists_of_numba(x):
+    out = List()
+    for i in range(len(x)):
+        out.append(x[i])
+    return out[0] if len(out) > 0 else 0.0
+
+
+@accepted(*SIZES)
+def list_in_a_while(x):
+    out = []
+    i = 0
+    while i < len(x):
+        out.append(x[i])
+        i += 2
+    return np.array(out).sum(), len(out), max(out) if out else -1.0
