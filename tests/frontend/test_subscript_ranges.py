@@ -12,6 +12,7 @@ import polytune
 from polytune.errors import ArgumentError, SubscriptError
 from polytune.frontend import analyse
 from polytune.frontend.expression import Checked, walk
+from polytune.frontend.scop import AccessKind
 from polytune.runtime.arguments import signature_of
 
 
@@ -162,3 +163,15 @@ def test_an_odd_number_of_rows_has_no_pairs() -> None:
     with pytest.raises(ArgumentError):
         compiled(np.ones((5, 3)), np.ones(3), 2.0)
     assert compiled(np.ones((5, 0)), np.ones(0), 2.0).shape == (2, 0)
+
+
+def under_a_name(A, index, factor):
+    n, m = A.shape
+    pairs = A.reshape(n // 2, 2, m)
+    return pairs[:, 0] * factor + pairs[:, 1]
+
+
+def test_what_is_only_read_in_another_shape_is_not_written_back() -> None:
+    scop = analyse(under_a_name, signature_of(("A", "index", "factor"), (np.ones((4, 3)), np.zeros(1), 2.0)))
+    kinds = {access.kind for each in scop.statements for access in each.accesses if access.array == "A"}
+    assert kinds == {AccessKind.READ}
