@@ -250,6 +250,8 @@ class _Rewriter(ast.NodeTransformer):
         return [placed(each, node) for each in made]
 
     def rewritten(self, node: ast.stmt) -> list[ast.stmt]:
+        if isinstance(node, ast.AugAssign):  # which reads its target before its value
+            self.is_read = self.is_mentioned(node.target)
         match node:
             case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, ast.expr() as value) if (
                 name == self.name
@@ -528,7 +530,7 @@ class _Rewriter(ast.NodeTransformer):
         """An element of one of the arrays, in place of a node."""
         made = ast.copy_location(ast.Subscript(ast.Name(items, ast.Load()), self.visit(index), node.ctx), node)
         made.count_of = self.growing.count  # type: ignore[attr-defined]
-        self.is_read = True
+        self.is_read |= isinstance(node.ctx, ast.Load)
         return made
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
