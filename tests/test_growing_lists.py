@@ -1,5 +1,6 @@
 """Lists that grow, and arrays of sizes that depend on data, in compiled kernels: results, their types, and errors."""
 
+# ruff: noqa: SIM108
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -12,7 +13,21 @@ from polytune.errors import SubscriptError
 from tests.frontend import accepted_counts, accepted_lists
 from tests.frontend.values import matrix, vector
 
+
+def list_of_another_length_on_each_side(x):
+    if len(x) > 3:
+        out = [1]
+    else:
+        out = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            out.append(i)
+    return out
+
+
 KERNELS = (
+    (list_of_another_length_on_each_side, (vector(9),)),
+    (list_of_another_length_on_each_side, (vector(2),)),
     (accepted_lists.lists_under_conditions, (vector(9),)),
     (accepted_lists.python_and_numpy_elements, (vector(9),)),
     (accepted_lists.list_of_tuples, (vector(9),)),
