@@ -17,7 +17,7 @@ from polytune.frontend import comprehensions
 from polytune.frontend.comprehensions import Meaning, placed
 from polytune.frontend.frame import assigned_names
 from polytune.frontend.jumps import own_jumps
-from polytune.frontend.lists import with_lists_as_arrays
+from polytune.frontend.list_arrays import with_lists_as_arrays
 from polytune.frontend.matching import branches
 from polytune.frontend.shape_assignments import assigned_shapes, reshapes
 from polytune.frontend.source import Source

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from types import FunctionType
+from typing import Any
 
 import numpy as np
 
@@ -93,9 +94,36 @@ def inline_call(
     statements = with_calls_first(statements, means, inner.fresh, functions)
     statements = with_items(statements, definition_of(function), kernel.knowledge.tuples, outer.__setitem__)
     inner.assigned = assigned_names(statements)
-    if (
-        value_used
-        and is_expression(statements)
+    if value_used and _is_plain(callee, statements, functions, means, meanings):
+        inner.bindings = {**outer, **meanings}
+        kernel.calls.append(function)
+        value = evaluate(inner, statements)
+        kernel.calls.pop()
+        return None if value is None else ValueBinding(value)
+    inner.bindings |= outer
+    return _walk_body(
+        frame, node, inner, (function, statements), meanings, is_raising=is_raising, value_used=value_used, alone=alone
+    )
+
+
+def _is_plain(
+    callee: Source,
+    statements: list[ast.stmt],
+    functions: CalledFunctions,
+    means: Callable[[ast.expr], Any],
+    meanings: dict[str, Meaning],
+) -> bool:
+    """Return whether a function only computes a number, so that a call of it is an expression.
+
+    Args:
+        callee: the function.
+        statements: what its body has become.
+        functions: tells what functions do.
+        means: what names from outside of the function mean.
+        meanings: what its arguments mean.
+    """
+    return (
+        is_expression(statements)
         and not _returns_argument(callee, meanings)
         and not computes_arrays(statements, meanings)
         and not functions.in_body(statements, means)
@@ -103,12 +131,37 @@ def inline_call(
         and not has_slice_objects(statements, meanings)
         and not functions.returns_tuples(statements, means)
         and not (any(isinstance(each, ast.If) for each in statements) and functions.has_loops(statements, means))
-    ):
-        inner.bindings = {**outer, **meanings}
-        kernel.calls.append(function)
-        value = evaluate(inner, statements)
-        kernel.calls.pop()
-        return None if value is None else ValueBinding(value)
+    )
+
+
+def _walk_body(
+    frame: Frame,
+    node: ast.Call,
+    inner: Frame,
+    called: tuple[FunctionType | NestedFunction, list[ast.stmt]],
+    meanings: dict[str, Meaning],
+    *,
+    is_raising: bool,
+    value_used: bool,
+    alone: bool,
+) -> Meaning | None:
+    """Walk the body of a function as if it stood before the calling statement.  Return what the call gives, or None.
+
+    Args:
+        frame: where the call stands.
+        node: the call.
+        inner: the function's frame.
+        called: the function, and the statements that its body has become.
+        meanings: what its arguments mean.
+        is_raising: whether it may raise an exception.
+        value_used: whether anything is done with what it returns.
+        alone: whether the statement reads nothing else, so that the function may write arrays.
+
+    Raises:
+        UnsupportedSourceError: the call need not be evaluated, or writes what its statement reads.
+        UnknownNameError: a part of the body is refused, and noted.
+    """
+    kernel, (function, statements) = frame.kernel, called
     if frame.pure:
         raise frame.source.refusal(
             node,
@@ -117,7 +170,6 @@ def inline_call(
             "call it before, in a line of its own, and choose afterwards: s = f(x), then s if x[i] > 0 else 0; or, "
             "where it must not be called otherwise, under an if",
         )
-    inner.bindings |= outer
     if kernel.raised:
         inner.bindings[RAISED] = ScalarBinding(kernel.raised)
     for name, meaning in meanings.items():
@@ -132,14 +184,14 @@ def inline_call(
     lower_block(inner, body.statements)
     kernel.calls.pop()
     if kernel.skipped > skipped:
-        raise UnknownNameError(callee.name)
+        raise UnknownNameError(inner.source.name)
     if is_raising:
         _begin_with_zeros(frame, node, inner.exits.slots, first)
     if not value_used:
         return None
     returned = result_of_call(inner, frame, node, function)
     if returned is not None and not alone:
-        _refuse_writes(frame, node, callee.name, frame.nodes[first:], before)
+        _refuse_writes(frame, node, inner.source.name, frame.nodes[first:], before)
     return returned
 
 

@@ -1,6 +1,5 @@
 """Functions that are accepted, with lists that grow."""
 
-# ruff: noqa: SIM108
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -39,18 +38,6 @@ def lists_under_conditions(x):
             below.append(-value)
             places.append(place)
     return above, below, places, len(above) - len(below), sum(places)
-
-
-@accepted(*SIZES)
-def list_of_another_length_on_each_side(x):
-    if len(x) > 3:
-        out = [1]
-    else:
-        out = []
-    for i in range(len(x)):
-        if x[i] > 0:
-            out.append(i)
-    return out
 
 
 @accepted(*SIZES)

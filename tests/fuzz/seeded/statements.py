@@ -64,7 +64,7 @@ class StatementWriter:
                 return self.buffered(scope), scope
             return self.loop(scope), scope
         self.left -= 1
-        kind = choices.pick("aaaaaaaauuuuuummdddiiiieewwtttvcbb")
+        kind = choices.pick("aaaaaaaauuuuuummdddiiiieewwtttvcbbl")
         if kind == "d":
             return self.definition(scope)
         if kind == "v" and scope.scalars:
@@ -81,6 +81,8 @@ class StatementWriter:
             return self.counted(scope)
         if kind == "b":
             return self.decision(scope)
+        if kind == "l" and self.opaque and len(scope.iterators) < self.depth:
+            return self.growing(scope), scope
         return [self.assignment(scope, kind)], scope
 
     def loop(self, scope: Scope) -> list[str]:
@@ -250,6 +252,27 @@ class StatementWriter:
         """A truth value, one of NumPy's where it must be."""
         test = self.values.condition(scope, data=70)
         return f"np.bool_({test})" if of_numpy else f"({test})"
+
+    def growing(self, scope: Scope) -> list[str]:
+        """A list that a loop appends to, in every second case under a condition, and its use."""
+        choices, name = self.choices, self.name("L")
+        iterator = ITERATORS[len(scope.iterators)]
+        inner = scope.within(iterator)
+        array, target = self.target(scope)
+        value = self.values.named(self.values.value(array.is_integer, inner, 1))
+        body = [f"{name}.append({value.text})"]
+        if choices.chance(50):
+            body = [f"if {self.values.condition(inner, data=60)}:", *indented(body)]
+        if choices.chance(20):
+            body += [f"if len({name}) > 2:", f"{INDENT}{name}.pop()"]
+        header = self.indices.header(scope, self.values.arrays)
+        lines = [f"{name} = []", f"for {iterator} in {header}:", *indented(body)]
+        place = choices.pick(("-1", "0", f"len({name}) // 2"))
+        lines += [f"if {name}:", f"{INDENT}{target} {choices.pick(('=', '+=', '-='))} {name}[{place}]"]
+        if choices.chance(50):
+            element = self.name("x")
+            lines += [f"for {element} in {name}:", f"{INDENT}{target} = max({target}, {element})"]
+        return lines
 
     def buffered(self, scope: Scope) -> list[str]:
         """A local vector that one loop fills and the next one reads; ``programs`` makes it."""
