@@ -42,3 +42,25 @@ def test_views_that_are_computed_are_kept_where_nothing_changes() -> None:
     for function in (stretched, real_part):
         with pytest.raises(polytune.UnsupportedSourceError, match="a view of an array gets a name"):
             polytune.kernel(function)(Z)
+
+
+def test_diagonals_are_not_assigned_to() -> None:
+    def of_a_name(A):
+        diagonal = A.diagonal(1)
+        diagonal[:] = 5.0
+
+    def of_a_call(A):
+        np.diag(A)[:] = 5.0
+
+    def filled(A):
+        np.fill_diagonal(A, 5.0)
+
+    for function in (of_a_name, of_a_call):
+        with pytest.raises(ValueError, match="read-only"):
+            function(np.ones((3, 3)))
+        with pytest.raises(polytune.UnsupportedSourceError, match="a diagonal is assigned to"):
+            polytune.kernel(function)(np.ones((3, 3)))
+    A, expected = np.ones((3, 3)), np.ones((3, 3))
+    polytune.kernel(filled)(A)
+    filled(expected)
+    np.testing.assert_array_equal(A, expected)
