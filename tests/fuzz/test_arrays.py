@@ -57,6 +57,8 @@ FEATURES = {
     "a bound by a size": (r"\[[^\]]*:\s*[nm]\b", 1.5),
     "a bound by a loop's variable": (r"\[[^\]]*: ?[ijk]\b|\[[^\]]*\b[ijk] ?:", 3),
     "an array assigned from itself": (r"([A-D])\[[^\]]*:[^\]]*\] \S*= .*\1\[[^\]]*:", 8),
+    "a bound by a remainder or quotient of a size": (r": [nm] (%|//) [23]|\([nm] (%|//) [23]", 1.5),
+    "a result whose size a loop's variable gives": (r"return .*(\w\[(:[ijk]|[ijk]:)\] [+*]|ones\([ijk] \+ 1)", 0.5),
     "an augmented assignment": (r"\n +\w+(\[.*\])? (\+|-|\*|/|//|%)= ", 40),
     "a view by a name": (r"\n +v\d+ = ", 8),
     "a transpose": (r"\.T\b|np\.transpose|swapaxes", 4),

@@ -222,9 +222,11 @@ def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = 
     if is_shared and not stays_equal(frame, node, {name, *names_of(frame, array)}):
         raise frame.source.refusal(
             node,
-            "an array in another shape gets a name",
+            "an array in another shape gets a name" if value.copied else "a view of an array gets a name",
             "in NumPy it may be a view, through which the array itself is changed; here it is a copy",
-            "make the copy seen: A.reshape(...).copy(); to change the array, assign to it in its own shape",
+            "make the copy seen: A.reshape(...).copy(); to change the array, assign to it in its own shape"
+            if value.copied
+            else f"make the copy seen: {frame.source.segment(node)}.copy()",
         )
 
 

@@ -33,11 +33,8 @@ def _diagonal_of(call: ArrayCall, array: ArrayValue, offset: int) -> ArrayValue:
     rows, columns = array.shape
     down, right = integer(max(-offset, 0)), integer(max(offset, 0))
     size = lesser(call.frame, subtract(rows, down), subtract(columns, right))
-    if array.region is None or offset == 0:
-        size = size if offset == 0 else extent(call.frame, size)
-        return ArrayValue((size,), array.dtype, lambda at: array.at((add(at[0], down), add(at[0], right))))
-    axes = (Axis(down, 0), Axis(right, 0))
-    return rearranged(call.frame.kernel, array, axes, (extent(call.frame, size),))
+    size = size if offset == 0 else extent(call.frame, size)
+    return rearranged(call.frame.kernel, array, (Axis(down, 0), Axis(right, 0)), (size,))
 
 
 @compiles(np.trace, "a", "offset")

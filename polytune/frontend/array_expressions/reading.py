@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -211,7 +212,10 @@ def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand 
         case "real" if owner.dtype not in promotion.COMPLEX:
             return owner
         case "real" | "imag":
-            return elementwise(frame, node, lambda values: promotion.part(values[0], node.attr), [owner])
+            found = elementwise(frame, node, lambda values: promotion.part(values[0], node.attr), [owner])
+            if owner.region is None or not isinstance(found, ArrayValue):
+                return found
+            return replace(found, view_of=owner.region.array)
         case "size":
             size: Value = promotion.constant(1)
             for extent in owner.shape:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -364,7 +365,8 @@ def _broadcast_to(call: ArrayCall) -> Operand:
     for place, size in enumerate(array.shape):
         if not is_one(call.frame, size):
             agree(call.frame, call.node, size, shape[missing + place], (array.shape, shape))
-    return stretched(call.frame, array, shape)
+    found = stretched(call.frame, array, shape)
+    return found if array.region is None else replace(found, region=None, view_of=array.region.array)
 
 
 def _triangle(call: ArrayCall, operator: str) -> Operand:

@@ -173,6 +173,14 @@ def _region(frame: Frame, node: ast.AST, target: ArrayValue) -> ArrayRegion:
             "what is computed is in no array that could be changed",
             "give the result a name, and assign to a part of that",
         )
+    dimensions = [axis.dimension for axis in target.region.axes if axis.dimension is not None]
+    if len(set(dimensions)) < len(dimensions):
+        raise frame.source.refusal(
+            node,
+            "a diagonal is assigned to",
+            "NumPy shows it as a view that is read-only, and raises an error here",
+            "use np.fill_diagonal, or a loop over the elements: A[i, i] = ...",
+        )
     return target.region
 
 

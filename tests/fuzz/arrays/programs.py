@@ -173,7 +173,7 @@ class _Author:
         position = choices.randrange(len(setup))
         name, text = setup[position]
         if name in ("n", "m"):
-            text = str(int(text) + choices.pick((1, 2)))
+            text = str(choices.pick((int(text) + 1, int(text) + 2, -1)))
         elif name in ("I", "J"):
             text = f"np.where({text} == {text}.max(initial=0), {choices.pick((50, 100))}, {text})"
         elif name in self.shapes:

@@ -75,10 +75,20 @@ class StatementWriter(SimpleStatements):
 
     def _jump(self, write: Expressions, place: Place) -> Node:
         choices = self.choices
-        kind = choices.pick(("break", "continue", "continue", "return"))
+        kind = choices.pick(("break", "continue", "continue", "return", "return"))
         if kind == "return":
-            kind = f"return {self.result(write)}"
+            kind = f"return {self._of_iteration(write) or self.result(write)}"
         return Block(f"if {write.condition().text}:", [kind])
+
+    def _of_iteration(self, write: Expressions) -> str | None:
+        """An array whose size the variable of a loop gives."""
+        choices = self.choices
+        if not write.iterators or not write.arrays or choices.chance(40):
+            return None
+        name, iterator = choices.pick(write.arrays), choices.pick(write.iterators)
+        forms = f"{name}[:{iterator}] * 2", f"{name}[{iterator}:] + 1", f"np.ones({iterator} + 1)"
+        found = write.term(choices.pick(forms))
+        return None if found is None else found.text
 
     # Compound statements
 
@@ -181,7 +191,7 @@ class StatementWriter(SimpleStatements):
     def _item(self, write: Expressions) -> str:
         choices = self.choices
         for _ in range(4):
-            kind = choices.pick("aaalleessvt")
+            kind = choices.pick("aaalleessvti")
             local = [name for name in write.arrays if name[0] in "tv"]
             numbers = [name for name in write.numbers if name[0] in "sk"]
             if kind == "a" and write.arrays:
@@ -196,6 +206,11 @@ class StatementWriter(SimpleStatements):
                         return value.text
             if kind == "s" and numbers:
                 return choices.pick(numbers)
+            if kind == "i" and write.sizes():
+                size = choices.pick(write.sizes())
+                form = choices.pick((f"np.ones({size} % 3)", f"np.zeros({size} // 2)", f"np.eye({size} % 2, 2)"))
+                if write.term(form) is not None:
+                    return form
             if kind == "v":
                 return bare(write.number().text)
             if kind == "t" and write.arrays:

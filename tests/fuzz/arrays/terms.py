@@ -115,6 +115,8 @@ class Terms:
                 forms.append(f":{name} + 1")
             if size == extent and rest == 1:
                 forms += [f":{name} - 1", f"1:{name}"]
+            fractions = ((f"{name} % 3", size % 3), (f"{name} // 2", size // 2), (f"{name} // 3", size // 3))
+            forms += [f": {text}" for text, value in fractions if value == length]
         for name in self.iterators:
             value = self.names[name]
             if 0 <= value <= extent:

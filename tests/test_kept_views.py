@@ -1,0 +1,66 @@
+"""Names for what NumPy makes views of: they show what is changed later, or are refused."""
+
+import numpy as np
+import pytest
+
+import polytune
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_diagonals_are_views(strict: bool) -> None:
+    def changed(A):
+        first, second = A.diagonal(), np.diag(A, 1)
+        A[0] = 7.0
+        return first + 0.0, second + 0.0, first[0]
+
+    kernel = polytune.kernel(strict=strict)(changed)
+    for n in (1, 2, 5):
+        A, expected = np.arange(float(n * n)).reshape(n, n), np.arange(float(n * n)).reshape(n, n)
+        for pair in zip(kernel(A), changed(expected), strict=True):
+            np.testing.assert_array_equal(*pair)
+        np.testing.assert_array_equal(A, expected)
+
+
+def test_views_that_are_computed_are_kept_where_nothing_changes() -> None:
+    def kept(Z):
+        rows, real = np.broadcast_to(Z[0], (3, len(Z))), Z.real
+        return (rows * 2.0).sum(), real + 1.0
+
+    def stretched(Z):
+        rows = np.broadcast_to(Z[0], (3, len(Z)))
+        Z[0] = 2.0
+        return rows * 1.0
+
+    def real_part(Z):
+        real = Z.real
+        Z[0] = 2.0
+        return real * 1.0
+
+    Z = np.arange(9.0).reshape(3, 3) + 1j
+    for pair in zip(polytune.kernel(kept)(Z), kept(Z), strict=True):
+        np.testing.assert_allclose(*pair)
+    for function in (stretched, real_part):
+        with pytest.raises(polytune.UnsupportedSourceError, match="a view of an array gets a name"):
+            polytune.kernel(function)(Z)
+
+
+def test_diagonals_are_not_assigned_to() -> None:
+    def of_a_name(A):
+        diagonal = A.diagonal(1)
+        diagonal[:] = 5.0
+
+    def of_a_call(A):
+        np.diag(A)[:] = 5.0
+
+    def filled(A):
+        np.fill_diagonal(A, 5.0)
+
+    for function in (of_a_name, of_a_call):
+        with pytest.raises(ValueError, match="read-only"):
+            function(np.ones((3, 3)))
+        with pytest.raises(polytune.UnsupportedSourceError, match="a diagonal is assigned to"):
+            polytune.kernel(function)(np.ones((3, 3)))
+    A, expected = np.ones((3, 3)), np.ones((3, 3))
+    polytune.kernel(filled)(A)
+    filled(expected)
+    np.testing.assert_array_equal(A, expected)
