@@ -127,7 +127,7 @@ def _rename(body: Sequence[ast.stmt], name: str, other: str) -> None:
 
 
 def _elements(body: Sequence[ast.stmt], name: str, meaning: Meaning) -> tuple[int, str] | None:
-    """How many numbers an element of a list has, and what it is; None where the elements differ, or there are none."""
+    """The number of numbers in an element of a list, and what it is; None where elements differ, or there are none."""
     elements: list[ast.expr] = []
     is_made = False
     for node in (part for statement in body for part in ast.walk(statement)):

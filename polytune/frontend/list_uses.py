@@ -192,7 +192,7 @@ class ListRewriter(ast.NodeTransformer):
         return ast.Call(zipped, [self.array(place) for place in range(len(self.growing.items))], [])
 
     def returned(self, node: ast.expr) -> ast.expr:
-        """What is returned, with lists in it."""
+        """Return the expression of a result, with lists in it."""
         if isinstance(node, ast.Tuple):
             node.elts = [self.returned(each) for each in node.elts]
             return node
