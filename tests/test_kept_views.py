@@ -64,3 +64,24 @@ def test_diagonals_are_not_assigned_to() -> None:
     polytune.kernel(filled)(A)
     filled(expected)
     np.testing.assert_array_equal(A, expected)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_the_real_part_of_real_numbers_is_the_array(strict: bool) -> None:
+    def changed(A):
+        by_function, by_attribute = np.real(A), A.real
+        A[0] = 9.0
+        return by_function.sum(), by_attribute.sum(), np.real(A[1]), np.imag(A).sum()
+
+    A, expected = np.ones(3), np.ones(3)
+    np.testing.assert_array_equal(polytune.kernel(strict=strict)(changed)(A), changed(expected))
+
+
+def test_the_real_part_of_complex_numbers_is_no_copy() -> None:
+    def changed(Z):
+        real = np.real(Z)
+        Z[0] = 2.0
+        return real * 1.0
+
+    with pytest.raises(polytune.UnsupportedSourceError, match="a view of an array gets a name"):
+        polytune.kernel(changed)(np.ones(3) + 1j)

@@ -268,6 +268,11 @@ def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_
                     "what a call does must be known",
                     "compute it outside the kernel, or write the loop",
                 )
+    if function in (np.real, np.imag) and len(node.args) == 1 and not node.keywords:
+        part = ast.copy_location(ast.Attribute(node.args[0], function.__name__, ast.Load()), node)
+        found = attribute(frame, part, evaluate)  # a view, as A.real is
+        if found is not None:
+            return found
     handler = handler_of(function)
     if function in _OF_NUMBERS_TOO and len(node.args) != 1:
         handler = None
