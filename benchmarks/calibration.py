@@ -1,7 +1,7 @@
 """``python -m benchmarks.calibration``: how far the model of the first choice is right, and rates that fit better.
 
 Runs every version of many kernels in some sizes of tiles on one thread, and compares what the model expects of them
-(``polytune.runtime.prediction``).  Exit code 0: done; 1: a kernel failed; 2: the command line makes no sense.
+(``polytune.runtime.tuning.prediction``).  Exit code 0: done; 1: a kernel failed; 2: the command line makes no sense.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Measurement:
         kernel, version, sizes: which.
         own: whether the sizes are those that the version begins with.
         seconds: the shortest time of a call.
-        counts: by ``polytune.runtime.work.Kind``, what it has to do.
+        counts: by ``polytune.runtime.tuning.work.Kind``, what it has to do.
     """
 
     kernel: str
@@ -208,8 +208,8 @@ def calibration(
     program.check_output(output)
     if measurements is None:
         program.limit_threads(1)  # before anything imports Numba
-    from polytune.runtime.prediction import RATES
-    from polytune.runtime.work import Kind
+    from polytune.runtime.tuning.prediction import RATES
+    from polytune.runtime.tuning.work import Kind
 
     found: list[Measurement] = []
     failures: list[str] = []

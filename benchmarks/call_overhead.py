@@ -15,7 +15,7 @@ import numpy as np
 
 from polybench.benchmark import Arguments
 from polybench.kernels.gemm import BENCHMARK
-from polytune.runtime.generated import GeneratedKernel, Invocation
+from polytune.runtime.modules.generated import GeneratedKernel, Invocation
 from polytune.tuner import Budget
 
 SIZES = {"ni": 4, "nj": 5, "nk": 6}

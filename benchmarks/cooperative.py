@@ -33,7 +33,7 @@ from polytune.errors import LaunchError
 
 if TYPE_CHECKING:
     from polytune.runtime.devices.device import Device
-    from polytune.runtime.generated import GeneratedKernel
+    from polytune.runtime.modules.generated import GeneratedKernel
     from polytune.tuner import Configuration, Space
 
 app = program.application(

@@ -21,7 +21,7 @@ from polybench.registry import benchmark
 from polytune.codegen import programs
 from polytune.codegen.tiles import windows
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.schedule.analysis import instances
 
 __all__ = ["PROOFS", "main", "proof_and_analysis"]

@@ -85,7 +85,7 @@ def needs_of(benchmark: Benchmark, dtype: np.dtype, shapes: Mapping[str, Mapping
         DeviceCompilationError: there is no compiler for CUDA, or a region cannot be compiled.
     """
     from benchmarks.gpu.speed import converted
-    from polytune.runtime.arguments import signature_of
+    from polytune.runtime.calls.arguments import signature_of
     from polytune.runtime.devices import cubin, nvrtc
     from polytune.runtime.partitioned.launches import shape_of, shared_memory_of, source_of
     from polytune.show_devices import device_code

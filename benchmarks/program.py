@@ -115,7 +115,7 @@ def surroundings() -> dict[str, Any]:
     from polytune import __version__
     from polytune.history.machine import machine_key
     from polytune.runtime.machine import machine
-    from polytune.runtime.threads import maximum_threads
+    from polytune.runtime.teams.threads import maximum_threads
 
     packages = {name: version(name) for name in ("numba", "llvmlite", "numpy", "islpy-barvinok")}
     return {

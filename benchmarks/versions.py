@@ -64,7 +64,7 @@ def measure(kernel: str) -> dict[str, Any]:
     """
     from polybench.datasets import Dataset
     from polybench.registry import benchmark
-    from polytune.runtime.helpers import compile_team
+    from polytune.runtime.teams.helpers import compile_team
 
     compile_team()
     entry = benchmark(kernel)

@@ -22,7 +22,7 @@ from polytune.errors import (
 from polytune.kernel import Kernel
 from polytune.logger import configure as _configure_logger
 from polytune.runtime.partitioned.residency import resident
-from polytune.runtime.tuning_mode import tuning
+from polytune.runtime.tuning.tuning_mode import tuning
 from polytune.version import __version__
 
 if TYPE_CHECKING:

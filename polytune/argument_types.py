@@ -28,7 +28,7 @@ def types_of_source(
     Raises:
         UnsupportedSourceError: there is no source, or an annotation names no type that kernels can use.
     """
-    from polytune.frontend.guesses import possible_signatures
+    from polytune.frontend.syntax.guesses import possible_signatures
 
     known = given or {}
     completed = (

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from polytune.runtime.calls import CallableKernel
-from polytune.runtime.counters import work_counters
-from polytune.runtime.hardware_counters import HardwareCounters
-from polytune.runtime.invocation import Outcome
-from polytune.runtime.prepared_run import PreparedRun
-from polytune.runtime.tunable import Case
+from polytune.runtime.calls.calls import CallableKernel
+from polytune.runtime.calls.invocation import Outcome
+from polytune.runtime.calls.prepared_run import PreparedRun
+from polytune.runtime.tuning.counters import work_counters
+from polytune.runtime.tuning.hardware_counters import HardwareCounters
+from polytune.runtime.tuning.tunable import Case
 from polytune.signature import Signature
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 from polytune.errors import PolytuneError
 from polytune.kernel import Kernel
-from polytune.runtime.rules import Thresholds
+from polytune.runtime.tuning.rules import Thresholds
 from polytune.tracebacks import shorten, shows_frames_of_callers
 from polytune.tuner import Budget, Search
 

@@ -12,11 +12,11 @@ from polytune.codegen.loops import Program
 from polytune.frontend.scop import Scop
 from polytune.pipeline import Stages
 from polytune.records import dataclass
-from polytune.runtime.invocation import Outcome
-from polytune.runtime.learned import explain_tuner
+from polytune.runtime.calls.invocation import Outcome
 from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.space import VERSION
-from polytune.runtime.tunable import Case
+from polytune.runtime.tuning.learned import explain_tuner
+from polytune.runtime.tuning.tunable import Case
 from polytune.schedule.analysis.loop_report import LoopReport, obstacle_text, report_loops
 from polytune.schedule.regions import Plan, Region, RegionKind
 from polytune.signature import Signature

@@ -12,7 +12,7 @@ from typing import Any
 
 from polytune.forking import renew_lock_at_fork
 from polytune.normal_form import normal_text
-from polytune.runtime.outside import OutsideValues
+from polytune.runtime.modules.outside import OutsideValues
 from polytune.signature import Signature
 from polytune.structures import functions_of
 from polytune.surroundings import Surroundings, surroundings_of, surroundings_of_value

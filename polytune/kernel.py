@@ -26,12 +26,12 @@ from polytune.errors import (
 )
 from polytune.kernel_modules import KernelModules
 from polytune.module_cache import with_ones
-from polytune.runtime.arguments import usable_signature
-from polytune.runtime.calls import CallableKernel
-from polytune.runtime.generated import GeneratedKernel
-from polytune.runtime.outside import OutsideValues
-from polytune.runtime.rules import Thresholds
-from polytune.runtime.threads import current_threads
+from polytune.runtime.calls.arguments import usable_signature
+from polytune.runtime.calls.calls import CallableKernel
+from polytune.runtime.modules.generated import GeneratedKernel
+from polytune.runtime.modules.outside import OutsideValues
+from polytune.runtime.teams.threads import current_threads
+from polytune.runtime.tuning.rules import Thresholds
 from polytune.signature import Signature, Structure
 from polytune.structures import has_structure, taken_apart
 from polytune.tracebacks import shows_frames_of_callers, warn_caller

@@ -21,18 +21,18 @@ from polytune.identity import KernelIdentity
 from polytune.module_cache import StretchedExtents, compiler_digest, module_cache, stretched_extents
 from polytune.normal_form import NormalForm, normal_location, original_location
 from polytune.runtime.background.compiler import background
-from polytune.runtime.cache import key_of
-from polytune.runtime.collector import collector_paused
+from polytune.runtime.calls.collector import collector_paused
 from polytune.runtime.devices.discovery import devices
-from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.machine import machine, vector_registers
-from polytune.runtime.outside import OutsideValues
+from polytune.runtime.modules.cache import key_of
+from polytune.runtime.modules.generated import GeneratedKernel
+from polytune.runtime.modules.outside import OutsideValues
 from polytune.signature import Signature
 from polytune.structures import misplaced
 
 if TYPE_CHECKING:
     from polytune.codegen.transform import Target
-    from polytune.frontend.lower import Lowered
+    from polytune.frontend.lowering.lower import Lowered
     from polytune.pipeline import Stages
     from polytune.shards.call import ShardedKernel
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING
 
-from polytune.runtime.cache import ModuleCache, key_of
+from polytune.runtime.modules.cache import ModuleCache, key_of
 from polytune.signature import Signature
 
 if TYPE_CHECKING:
-    from polytune.frontend.lower import Lowered
+    from polytune.frontend.lowering.lower import Lowered
 
 __all__ = ["StretchedExtents", "compiler_digest", "module_cache", "stretched_extents", "with_ones"]
 
@@ -73,7 +73,7 @@ def stretched_extents(
     module = module_cache().load(identity)
     lowered: Lowered | None = None
     if module is None:
-        from polytune.frontend.stretching import stretched_extents as found_in
+        from polytune.frontend.lowering.stretching import stretched_extents as found_in
 
         title = f'"""The extents of {function.__name__}({signature}) that are stretched where they are 1."""'
         found, lowered = found_in(function, signature, strict=strict)

@@ -64,7 +64,7 @@ class NormalForm:
     @cached_property
     def _pairs(self) -> list[tuple[SourceLocation, SourceLocation]]:
         """Each node's place in the user's file and in the normal form."""
-        from polytune.frontend.source import Source, read_source
+        from polytune.frontend.syntax.source import Source, read_source
 
         try:
             source = read_source(self._function)

@@ -17,9 +17,9 @@ import numpy as np
 from polytune.errors import PolytuneError, SourceLocation
 from polytune.files import replace_text
 from polytune.history import default_store, machine_key
-from polytune.runtime.cache import runtime_digest
 from polytune.runtime.embedded import text_digest
-from polytune.runtime.threads import maximum_threads
+from polytune.runtime.modules.cache import runtime_digest
+from polytune.runtime.teams.threads import maximum_threads
 from polytune.tuner import Budget
 from polytune.version import __version__
 
@@ -142,7 +142,7 @@ def _initial(
     names = [kernel.__name__ for kernel in kernels]
     arguments = [", ".join(_arguments(*each)) for each in zip(kernels, digests, tuned, strict=True)]
     used = [name for name in ("Budget", "Thresholds") if any(f"{name}(" in text for text in arguments)]
-    places = {"Budget": "polytune.tuner", "Thresholds": "polytune.runtime.rules"}
+    places = {"Budget": "polytune.tuner", "Thresholds": "polytune.runtime.tuning.rules"}
     lines = [f'{FIRST_WORDS} {__version__}: {", ".join(names)}."""', ""]
     lines += ["from polytune.runtime.embedded import EmbeddedKernel, require_runtime"]
     lines += [f"from {places[name]} import {name}" for name in used]

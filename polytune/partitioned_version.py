@@ -7,7 +7,7 @@ from polytune.codegen.partitioned import PartitionedProgram, generate_partitione
 from polytune.codegen.transform import Target
 from polytune.codegen.verify import verified
 from polytune.errors import UnprovenError
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Scop
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.plan_transform import ACCUMULATED, PARTITIONED, accumulates

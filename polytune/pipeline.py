@@ -22,11 +22,11 @@ from polytune.codegen.vectors.unrolling import UNROLLED
 from polytune.environment import devices_are_ruled_out
 from polytune.errors import PolytuneError, SourceLocation
 from polytune.frontend import analyse
-from polytune.frontend.bounds import BoundsCondition, access_bounds
-from polytune.frontend.budget import ProcessorTime
-from polytune.frontend.lower import Lowered
+from polytune.frontend.lowering.lower import Lowered
+from polytune.frontend.polyhedral.bounds import BoundsCondition, access_bounds
+from polytune.frontend.polyhedral.budget import ProcessorTime
+from polytune.frontend.polyhedral.unassigned import UnassignedRead, unassigned_reads
 from polytune.frontend.scop import Scop
-from polytune.frontend.unassigned import UnassignedRead, unassigned_reads
 from polytune.partitioned_version import make_partitioned
 from polytune.records import dataclass
 from polytune.runtime.devices.backends import KINDS

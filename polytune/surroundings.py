@@ -12,7 +12,7 @@ import numpy as np
 
 from polytune.normal_form import normal_text
 from polytune.records import dataclass
-from polytune.runtime.outside import ABSENT, NUMBERS, OutsideValues, attribute_of, contents_of
+from polytune.runtime.modules.outside import ABSENT, NUMBERS, OutsideValues, attribute_of, contents_of
 
 _BUILTIN = vars(builtins)
 _MOST_ELEMENTS = 4096  # what has more is no constant array of a kernel

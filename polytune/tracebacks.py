@@ -92,7 +92,7 @@ def _is_meant(error: BaseException) -> bool:
     last = ours[-1]
     if _is_generated(last):
         return last.f_code.co_name == "require"
-    return (last.f_globals.get("__name__"), last.f_code.co_name) == ("polytune.runtime.library", "run")
+    return (last.f_globals.get("__name__"), last.f_code.co_name) == ("polytune.runtime.intrinsics.library", "run")
 
 
 def _frames(trace: TracebackType | None) -> Iterator[FrameType]:

@@ -15,7 +15,7 @@ from polytune.codegen.source_loops import source_program
 from polytune.codegen.transform import BYTES, LoopTransform, Target
 from polytune.codegen.verify import verified
 from polytune.errors import UnprovenError
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Array, Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences

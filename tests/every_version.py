@@ -13,7 +13,7 @@ import numpy as np
 
 from polytune.codegen.transform import Target
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.fuzz.interpreted import Interpreter
 
 SMALL = Target(vector_bytes=16, vector_registers=16)

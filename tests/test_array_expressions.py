@@ -11,8 +11,8 @@ import pytest
 
 import polytune
 from polytune.errors import ArgumentError
-from polytune.frontend.lower import Lowered, lower
-from polytune.frontend.source import Source
+from polytune.frontend.lowering.lower import Lowered, lower
+from polytune.frontend.syntax.source import Source
 from polytune.signature import Signature
 from tests.frontend import array_programs
 from tests.frontend.array_programs import Program
@@ -102,7 +102,7 @@ def test_stretched_extents_are_found_again_in_the_disk_cache(monkeypatch: pytest
     stretched(A, B, C)
     again = polytune.kernel(stretched.__wrapped__)
     monkeypatch.setattr(
-        "polytune.frontend.stretching.stretched_extents", lambda *_, **__: pytest.fail("analysed again")
+        "polytune.frontend.lowering.stretching.stretched_extents", lambda *_, **__: pytest.fail("analysed again")
     )
     again(A, B, C)
     assert (A == 2.0).all()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.runtime import hardware_counters
-from polytune.runtime.counters import KernelCounters
-from polytune.runtime.hardware_counters import HardwareCounters
+from polytune.runtime.tuning import hardware_counters
+from polytune.runtime.tuning.counters import KernelCounters
+from polytune.runtime.tuning.hardware_counters import HardwareCounters
 from polytune.tuner import FiniteSpace
 
 

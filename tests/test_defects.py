@@ -15,7 +15,7 @@ from polytune import pipeline
 from polytune.errors import DefectError, MissingLibraryError, PolytuneError
 from polytune.module_cache import module_cache
 from polytune.packaging import build
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 
 
 def doubled(A):

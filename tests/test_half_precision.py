@@ -12,8 +12,8 @@ from numba import njit
 
 import polytune
 from polytune.errors import UnsupportedSourceError
-from polytune.runtime import half_precision
-from polytune.runtime.half_precision import half_bits, half_rounded, half_value
+from polytune.runtime.intrinsics import half_precision
+from polytune.runtime.intrinsics.half_precision import half_bits, half_rounded, half_value
 from tests.every_version import check_versions, stages_of
 
 HALVES = np.arange(65536, dtype=np.uint16).view(np.float16)

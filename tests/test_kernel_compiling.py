@@ -13,7 +13,7 @@ import pytest
 import polytune
 from polytune.errors import CompilationError
 from polytune.history import HistoryStore
-from polytune.runtime import compiled_functions
+from polytune.runtime.modules import compiled_functions
 from polytune.tuner import online
 
 ROOT = Path(__file__).parents[1]

@@ -59,7 +59,7 @@ class NoCache:
         return None
 
     def store(self, key: str, text: str) -> object:
-        from polytune.runtime.cache import ModuleCache
+        from polytune.runtime.modules.cache import ModuleCache
 
         return ModuleCache().store(f"test{key}", text)
 

@@ -13,7 +13,7 @@ import pytest
 
 import polytune
 from polytune import notebook
-from polytune.runtime.tuning_runs import ProgressLine
+from polytune.runtime.tuning.tuning_runs import ProgressLine
 from polytune.tuner import Configuration, Integer, Is, Nominal, OnlineTuner, Space
 
 

@@ -13,7 +13,7 @@ from polytune.errors import UnsupportedSourceError
 from polytune.frontend import analyse
 from polytune.frontend.expression import Binary, walk
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.every_version import check_versions, copied, stages_of, with_vectors
 
 CUBE = 3

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.runtime import library
+from polytune.runtime.intrinsics import library
 
 Calls = list[str]
 

@@ -12,7 +12,7 @@ import pytest
 import polytune
 from polybench.kernels.lu import lu
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.schedule.kernels import polybench_case
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import polytune
 from polytune.errors import ArgumentError, UnsupportedSourceError
-from polytune.frontend.guesses import possible_signatures
+from polytune.frontend.syntax.guesses import possible_signatures
 from tests.test_results import compared, kernel_of, same, vector
 
 Limits = namedtuple("Limits", ("low", "high"))

@@ -20,12 +20,12 @@ ONLY_IN = {
     "sched_getaffinity": "polytune.cores",
     "sched_setaffinity": "polytune.cores",
     "register_at_fork": "polytune.forking",
-    "sched_getcpu": "polytune.runtime.admission",
-    "sched_yield": "polytune.runtime.team",
-    "SwitchToThread": "polytune.runtime.team",
-    "setitimer": "polytune.frontend.interruption",
-    "geteuid": "polytune.runtime.trust",
-    "getuid": "polytune.runtime.trust",
+    "sched_getcpu": "polytune.runtime.teams.admission",
+    "sched_yield": "polytune.runtime.teams.team",
+    "SwitchToThread": "polytune.runtime.teams.team",
+    "setitimer": "polytune.frontend.polyhedral.interruption",
+    "geteuid": "polytune.runtime.modules.trust",
+    "getuid": "polytune.runtime.modules.trust",
     "BELOW_NORMAL_PRIORITY_CLASS": "polytune.runtime.background.process",
 }
 """Names that not every system has, and where alone they stand."""

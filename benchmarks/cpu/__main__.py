@@ -66,7 +66,7 @@ def cpu(
     from benchmarks.cpu.isolation import IsolationError, isolated
     from benchmarks.cpu.peers import absent
     from benchmarks.cpu.summary import conclusion, seconds_table, summary, table, to_json
-    from polytune.runtime.threads import maximum_threads
+    from polytune.runtime.teams.threads import maximum_threads
 
     try:
         known = None if best is None else read_best_known(best)

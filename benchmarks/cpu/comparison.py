@@ -23,7 +23,7 @@ from polybench.benchmark import Arguments, Benchmark
 from polybench.datasets import Dataset
 from polybench.registry import benchmark
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.tuner import Budget
 
 POLYTUNE = "polytune"

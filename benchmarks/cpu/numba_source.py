@@ -11,7 +11,7 @@ from typing import Any
 
 import numba
 
-from polytune.frontend.source import inlinable, read_source
+from polytune.frontend.syntax.source import inlinable, read_source
 
 
 class NumbaSource:

@@ -18,7 +18,7 @@ from benchmarks.cpu.contender import Contender, PeerError, Problem
 from benchmarks.cpu.numba_source import NumbaSource
 from benchmarks.cpu.parallel_loops import outermost_parallel, source_loops
 from polybench.registry import benchmark
-from polytune.frontend.source import inlinable
+from polytune.frontend.syntax.source import inlinable
 from polytune.signature import ArrayType
 
 _PRANGE = re.compile(r"(?m)^( *)(for .* in )prange\(")

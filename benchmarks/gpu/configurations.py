@@ -13,8 +13,8 @@ import numpy as np
 from benchmarks.gpu.phases import Deadline
 from polytune.errors import DeviceError, SpaceError
 from polytune.runtime.devices.device import Device, LoadedKernel
-from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.machine import machine
+from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.partitioned.launches import shape_of, source_of
 from polytune.runtime.partitioned.space import VERSION
 from polytune.tuner import Configuration

@@ -20,7 +20,7 @@ from polybench.benchmark import Arguments, Benchmark, copy_arguments
 from polybench.datasets import Dataset
 from polytune.errors import CompilationError, DeviceWarning, PolytuneError
 from polytune.runtime.devices.device import Device
-from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.tuner import Configuration
 
 ROUNDS = 8

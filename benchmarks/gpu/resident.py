@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.gpu.limits import best_seconds
 from polytune.errors import DeviceError
 from polytune.runtime.devices.device import Box, Device, DeviceBuffer
-from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.partitioned.boxes import is_empty, whole
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.launches import LoadedKernels, arguments_of, grid_of, shape_of

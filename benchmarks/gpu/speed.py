@@ -19,7 +19,7 @@ from benchmarks.timing import Workload
 from polybench.benchmark import Arguments, Benchmark, copy_arguments
 from polytune.errors import CompilationError, DeviceError, DeviceWarning
 from polytune.runtime.devices.device import Device
-from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.tuner import Configuration
 
 TURNS = 3

@@ -33,7 +33,7 @@ from polytune.lab.application import Application
 from polytune.lab.loading import EXAMPLE, examples, load
 from polytune.lab.recording import RecordedSpace
 from polytune.records import dataclass
-from polytune.runtime.tuning_problem import TuningProblem
+from polytune.runtime.tuning.tuning_problem import TuningProblem
 from polytune.tuner import Key
 from polytune.version import __version__
 

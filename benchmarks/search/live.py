@@ -23,7 +23,7 @@ from benchmarks.timing import Workload, in_turns
 from polybench.benchmark import Benchmark
 from polybench.datasets import Dataset
 from polytune.errors import CompilationError, SpaceError
-from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.tuner import Configuration, Integer, OnlineTuner, Ratio, Space
 from polytune.tuner.spaces.parameters import is_active

@@ -39,9 +39,9 @@ REFERENCE = {
 """Pages with all public names of a module: its name, its file, and what the page says first."""
 
 RESULTS = (
-    "polytune.runtime.tuning_runs.Tuned",
-    "polytune.runtime.tunable.Case",
-    "polytune.runtime.rules.Thresholds",
+    "polytune.runtime.tuning.tuning_runs.Tuned",
+    "polytune.runtime.tuning.tunable.Case",
+    "polytune.runtime.tuning.rules.Thresholds",
     "polytune.signature.Signature",
     "polytune.signature.ArrayType",
     "polytune.signature.ScalarType",

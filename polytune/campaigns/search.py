@@ -14,7 +14,7 @@ from polytune.campaigns.worker import Failure, TimedRuns
 from polytune.errors import CampaignError
 from polytune.history import HistoryStore
 from polytune.records import dataclass
-from polytune.runtime.tuning_problem import TuningProblem
+from polytune.runtime.tuning.tuning_problem import TuningProblem
 from polytune.tuner import Configuration, HierarchicalTuner, Search
 from polytune.tuner.concurrent import ConcurrentSearch
 

@@ -30,7 +30,7 @@ from polytune.version import __version__
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
-    from polytune.runtime.tuning_problem import TuningProblem
+    from polytune.runtime.tuning.tuning_problem import TuningProblem
 
 __all__ = ["Failure", "TimedRuns", "about", "compare", "compile_version", "describe", "is_worker", "measure"]
 
@@ -75,7 +75,7 @@ def about(threads: int | None) -> tuple[str, str, str]:
         threads: how many threads a call may have; None for as many as the process may have.
     """
     from polytune.history.machine import machine_key
-    from polytune.runtime.threads import current_threads
+    from polytune.runtime.teams.threads import current_threads
 
     warnings.simplefilter("ignore", CacheWarning)  # nobody reads them here
     with _limited(threads):
@@ -205,7 +205,7 @@ def _prepared(work: CampaignWork, threads: int | None) -> Iterator[tuple[Kernel[
 @contextmanager
 def _limited(threads: int | None) -> Iterator[None]:
     """Leave calls of this thread so many threads: afterwards it may be somebody else's again."""
-    from polytune.runtime.threads import current_threads, maximum_threads
+    from polytune.runtime.teams.threads import current_threads, maximum_threads
 
     if threads is None or threads >= maximum_threads():
         yield

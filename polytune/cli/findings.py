@@ -142,8 +142,8 @@ def find_threads() -> Finding:
     import numba
     import numpy
 
-    from polytune.runtime.helpers import compile_team
-    from polytune.runtime.threads import maximum_threads
+    from polytune.runtime.teams.helpers import compile_team
+    from polytune.runtime.teams.threads import maximum_threads
 
     @numba.njit  # type: ignore[untyped-decorator]
     def fill(values: numpy.ndarray) -> None:
@@ -161,7 +161,7 @@ def find_threads() -> Finding:
 def find_processor() -> Finding:
     from polytune.history.machine import machine_key
     from polytune.runtime.machine import machine
-    from polytune.runtime.threads import maximum_threads
+    from polytune.runtime.teams.threads import maximum_threads
 
     bits = machine().vector_bytes * 8
     return Finding(
@@ -179,7 +179,7 @@ def find_processor_caches() -> Finding:
 def find_disk_cache() -> Finding:
     """Return whether compiled kernels and measurements can be kept; if not, every process starts from nothing."""
     from polytune.history.store import default_directory
-    from polytune.runtime.trust import UntrustedError, make_folders
+    from polytune.runtime.modules.trust import UntrustedError, make_folders
 
     directory = default_directory()
     try:

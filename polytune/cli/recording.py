@@ -82,7 +82,7 @@ def record_space(
     from polytune.counters import hardware
     from polytune.history.machine import machine_key
     from polytune.lab.journal import Header, Journal
-    from polytune.runtime.threads import current_threads
+    from polytune.runtime.teams.threads import current_threads
 
     arguments = random_arguments(kernel, sizes, _SEED, signature)
     space = grid_of(kernel.space(*arguments.values), max(sizes.values(), default=1))

@@ -11,11 +11,11 @@ from polytune.codegen.names import literal
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.errors import SourceLocation
-from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Element, Expression, Extent, walk
 from polytune.frontend.generated_names import MARK
+from polytune.frontend.polyhedral.bounds import BoundsCondition
+from polytune.frontend.polyhedral.unassigned import UnassignedRead
 from polytune.frontend.scop import Report, Scop, SizeCondition
-from polytune.frontend.unassigned import UnassignedRead
 
 
 def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) -> None:

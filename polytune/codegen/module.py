@@ -16,12 +16,12 @@ from polytune.codegen.python_expressions import expression_text, result_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
 from polytune.codegen.work import write_works
-from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Constant, Expression
 from polytune.frontend.generated_names import MARK, REPORT, generated
+from polytune.frontend.polyhedral.bounds import BoundsCondition
+from polytune.frontend.polyhedral.unassigned import UnassignedRead
 from polytune.frontend.results import imports_of
 from polytune.frontend.scop import Array, ArrayRole, Scop
-from polytune.frontend.unassigned import UnassignedRead
 from polytune.records import dataclass
 from polytune.schedule.counting.counts import Counts
 
@@ -168,7 +168,7 @@ def _write_memory(writer: SourceWriter, scop: Scop) -> None:
 
 
 def _write_words(writer: SourceWriter, scop: Scop) -> None:
-    """Write what a context holds of arrays and scalars, see ``polytune.runtime.context``."""
+    """Write what a context holds of arrays and scalars, see ``polytune.runtime.teams.context``."""
     storage = storage_of(scop)
     words = []
     for name, kind in array_types(storage, scop).items():

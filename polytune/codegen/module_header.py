@@ -8,12 +8,12 @@ from polytune.codegen.loops import Program
 from polytune.codegen.names import Namespace, builtin_names
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.statement_source import has_library_call
-from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Binary, Call, Power, walk
 from polytune.frontend.generated_names import generated
+from polytune.frontend.polyhedral.bounds import BoundsCondition
+from polytune.frontend.polyhedral.unassigned import UnassignedRead
 from polytune.frontend.results import raised_errors
 from polytune.frontend.scop import ArrayRole, Scop
-from polytune.frontend.unassigned import UnassignedRead
 from polytune.signature import COMPLEX_TYPES
 from polytune.version import __version__
 
@@ -30,10 +30,10 @@ VECTOR_OPERATIONS = (
     "store",
     "store_masked",
 )
-"""The names that modules with vectors import from ``polytune.runtime.vectors``."""
+"""The names that modules with vectors import from ``polytune.runtime.intrinsics.vectors``."""
 
 APART_OPERATIONS = ("load_apart", "load_apart_masked", "store_apart", "store_apart_masked")
-"""The names that modules with vectors whose lanes lie apart import from ``polytune.runtime.vectors_apart``."""
+"""The names that modules with such vectors import from ``polytune.runtime.intrinsics.vectors_apart``."""
 
 
 def _of_versions(programs: Sequence[Program], namespace: Namespace) -> str:
@@ -41,17 +41,19 @@ def _of_versions(programs: Sequence[Program], namespace: Namespace) -> str:
     lines = []
     if any(program.has_sums for program in programs):
         names = _imported(namespace, "complete_all", "enter", "leave", "pieces")
-        lines.append(f"from polytune.runtime.private_sums import {names}\n")
-    lines.append(f"from polytune.runtime.team import {_imported(namespace, 'claim', 'complete', 'wait')}\n")
+        lines.append(f"from polytune.runtime.intrinsics.private_sums import {names}\n")
+    lines.append(f"from polytune.runtime.teams.team import {_imported(namespace, 'claim', 'complete', 'wait')}\n")
     if any(program.has_vectors for program in programs):
-        lines.append(f"from polytune.runtime.vectors import {_imported(namespace, *VECTOR_OPERATIONS)}\n")
+        lines.append(f"from polytune.runtime.intrinsics.vectors import {_imported(namespace, *VECTOR_OPERATIONS)}\n")
     if any(program.has_vectors_apart for program in programs):
-        lines.append(f"from polytune.runtime.vectors_apart import {_imported(namespace, *APART_OPERATIONS)}\n")
+        lines.append(
+            f"from polytune.runtime.intrinsics.vectors_apart import {_imported(namespace, *APART_OPERATIONS)}\n"
+        )
     return "".join(lines)
 
 
 def _arithmetic(scop: Scop) -> list[str]:
-    """Return what versions use of ``polytune.runtime.arithmetic``."""
+    """Return what versions use of ``polytune.runtime.intrinsics.arithmetic``."""
     names = ["greatest", "least", "quotient", "remainder"]
     nodes = [node for statement in scop.statements for operation in statement.operations for node in walk(operation)]
     if any(isinstance(node, Power) for node in nodes):
@@ -71,20 +73,20 @@ def _of_half_precision(scop: Scop, namespace: Namespace) -> str:
     nodes = (node for statement in scop.statements for operation in statement.operations for node in walk(operation))
     called = {node.function for node in nodes if isinstance(node, Call)}
     used = [name for name in ("half_bits", "half_rounded", "half_value") if name in called]
-    return f"from polytune.runtime.half_precision import {_imported(namespace, *used)}\n" if used else ""
+    return f"from polytune.runtime.intrinsics.half_precision import {_imported(namespace, *used)}\n" if used else ""
 
 
 def _of_local_arrays(scop: Scop, namespace: Namespace) -> str:
     """The import of the memory of local arrays."""
     makers = {ArrayRole.LOCAL: "local_array", ArrayRole.RESULT: "result_array"}
     used = [maker for role, maker in makers.items() if any(array.role is role for array in scop.arrays)]
-    return f"from polytune.runtime.local_arrays import {_imported(namespace, *used)}\n" if used else ""
+    return f"from polytune.runtime.teams.local_arrays import {_imported(namespace, *used)}\n" if used else ""
 
 
 def _of_library(scop: Scop, programs: Sequence[Program], namespace: Namespace) -> str:
     """The import of what calls NumPy."""
     names = _imported(namespace, "call_library", "has_failed", "library_error", "memory_of")
-    return f"from polytune.runtime.library import {names}\n" if calls_library(scop, programs) else ""
+    return f"from polytune.runtime.intrinsics.library import {names}\n" if calls_library(scop, programs) else ""
 
 
 def _errors(scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) -> list[str]:
@@ -107,12 +109,16 @@ def _options(scop: Scop) -> str:
 def _of_errors(scop: Scop, namespace: Namespace) -> str:
     """The import of what raises exceptions."""
     names = _imported(namespace, "raised")
-    return f"from polytune.runtime.raising import {names}\n" if raised_errors(scop.result) else ""
+    return f"from polytune.runtime.calls.raising import {names}\n" if raised_errors(scop.result) else ""
 
 
 def _of_index_checks(scop: Scop, namespace: Namespace) -> str:
     """The import of what tests index arrays."""
-    return f"from polytune.runtime.subscripts import {_imported(namespace, 'require_range')}\n" if scop.checks else ""
+    return (
+        f"from polytune.runtime.intrinsics.subscripts import {_imported(namespace, 'require_range')}\n"
+        if scop.checks
+        else ""
+    )
 
 
 def header_text(
@@ -152,11 +158,11 @@ import {_as("numpy", namespace, "np")}
 from numba import {_imported(namespace, "njit")}
 
 from polytune.errors import {_imported(namespace, *_errors(scop, conditions))}
-from polytune.runtime.arithmetic import {_imported(namespace, *_arithmetic(scop))}
-from polytune.runtime.compilation import keeps_code
-from polytune.runtime.context import {_imported(namespace, "attach", "integer", "number")}
-{of_elements}from polytune.runtime.memory import {views}
-{parts}{of_checks}{teams}from polytune.runtime.threads import current_threads
+from polytune.runtime.intrinsics.arithmetic import {_imported(namespace, *_arithmetic(scop))}
+from polytune.runtime.modules.compilation import keeps_code
+from polytune.runtime.teams.context import {_imported(namespace, "attach", "integer", "number")}
+{of_elements}from polytune.runtime.intrinsics.memory import {views}
+{parts}{of_checks}{teams}from polytune.runtime.teams.threads import current_threads
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space

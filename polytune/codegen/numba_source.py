@@ -40,8 +40,8 @@ def write_version(
     """Write the function of one version, ``run_<version>(context)``, or ``run_<version>(context, worker, workers)``
     where a team runs it.
 
-    It takes the address of a context (``polytune.runtime.context``), of which it unpacks what it uses, the number of
-    the worker that runs it and how many there are.  Generated names are marked.
+    It takes the address of a context (``polytune.runtime.teams.context``), of which it unpacks what it uses, the number
+    of the worker that runs it and how many there are.  Generated names are marked.
 
     Args:
         writer: where the module is written.
@@ -266,8 +266,8 @@ class _VersionWriter:
 class PrivateSums:
     """Writes what is around the tasks of a region; nothing where it has no private sums.
 
-    ``polytune.runtime.private_sums`` says what the operations of a team mean here.  ``scopes`` names all views of the
-    function.
+    ``polytune.runtime.intrinsics.private_sums`` says what the operations of a team mean here.  ``scopes`` names all
+    views of the function.
     """
 
     writer: SourceWriter

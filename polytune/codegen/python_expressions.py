@@ -38,7 +38,6 @@ from polytune.frontend.expression import (
     Select,
     Unary,
 )
-from polytune.frontend.functions import NUMPY_NAMES
 from polytune.frontend.generated_names import MARK
 from polytune.frontend.results import (
     Result,
@@ -51,6 +50,7 @@ from polytune.frontend.results import (
     ReturnedPart,
     ReturnedTuple,
 )
+from polytune.frontend.scalars.functions import NUMPY_NAMES
 from polytune.signature import COMPLEX_TYPES, FLOAT_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
 
 ElementText = Callable[[Any], str]

@@ -16,7 +16,7 @@ PART, TILES = "part of a region", "tile sizes"
 """Places in a context, beside those of the variables, whose names have no spaces."""
 
 STATE_WORDS = 1040
-"""Words at the beginning of a context that belong to the team (``polytune.runtime.team.STATE_LENGTH``)."""
+"""Words at the beginning of a context that belong to the team (``polytune.runtime.teams.team.STATE_LENGTH``)."""
 
 
 def private_name(array: str) -> str:
@@ -192,7 +192,7 @@ def context_positions(storage: Storage, scop: Scop, part_words: int = 0) -> dict
     """Return where everything lies in the context of a call, in words behind the team's state; the tile sizes under
     ``TILES``, and before them, under ``PART``, the words that say which part of a region is meant.
 
-    ``polytune.runtime.context`` describes the layout, ``polytune.runtime.context_memory`` fills it in.
+    ``polytune.runtime.teams.context`` describes the layout, ``polytune.runtime.teams.context_memory`` fills it in.
 
     Args:
         storage: what the program uses.

@@ -1,7 +1,7 @@
 """The work of versions as functions of the sizes: the text that a model of their time is computed from.
 
 For each version the module has a function that walks its loops once, in the middle of their ranges, and enters what one
-iteration of each does into an account (``polytune.runtime.work``): operations, accesses by how they go along the
+iteration of each does into an account (``polytune.runtime.tuning.work``): operations, accesses by how they go along the
 innermost loop, starts of loops, tiles and regions.  Bounds are the loops' own expressions, so that what is entered
 follows the sizes of tiles.
 """

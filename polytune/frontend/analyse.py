@@ -5,17 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from polytune.frontend.affine import as_index
-from polytune.frontend.build import ModelBuilder
-from polytune.frontend.checked import check_subscripts, has_tests
-from polytune.frontend.forwarding import with_values_passed_on
-from polytune.frontend.frame import KernelWalk
-from polytune.frontend.half_precision import lower_half_precision
-from polytune.frontend.lower import Lowered, assigned_unused, lower
-from polytune.frontend.parameters import refused_arguments, replace_parameters
-from polytune.frontend.powers import choose_powers
-from polytune.frontend.prechecked import check_before
-from polytune.frontend.prune import (
+from polytune.frontend.lowering.frame import KernelWalk
+from polytune.frontend.lowering.lower import Lowered, assigned_unused, lower
+from polytune.frontend.lowering.parameters import refused_arguments, replace_parameters
+from polytune.frontend.polyhedral.affine import as_index
+from polytune.frontend.polyhedral.build import ModelBuilder
+from polytune.frontend.polyhedral.prune import (
     checked,
     choose_parameters,
     context_of,
@@ -24,11 +19,16 @@ from polytune.frontend.prune import (
     simplified,
     without_parameters,
 )
-from polytune.frontend.quotients import choose_quotients
-from polytune.frontend.repeated import without_repetitions
+from polytune.frontend.rewrites.checked import check_subscripts, has_tests
+from polytune.frontend.rewrites.forwarding import with_values_passed_on
+from polytune.frontend.rewrites.half_precision import lower_half_precision
+from polytune.frontend.rewrites.powers import choose_powers
+from polytune.frontend.rewrites.prechecked import check_before
+from polytune.frontend.rewrites.quotients import choose_quotients
+from polytune.frontend.rewrites.repeated import without_repetitions
+from polytune.frontend.rewrites.sequential_nests import along_rows
 from polytune.frontend.scop import ArrayRole, Scop
-from polytune.frontend.sequential_nests import along_rows
-from polytune.frontend.source import read_source
+from polytune.frontend.syntax.source import read_source
 from polytune.signature import ArrayType, Signature
 
 

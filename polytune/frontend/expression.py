@@ -240,7 +240,7 @@ class ArrayPart:
 
 
 MATRIX_PRODUCT = "numpy.matmul * out=result"
-"""The function of the library call that is a product of matrices, see ``polytune.runtime.library.run``."""
+"""The function of the library call that is a product of matrices, see ``polytune.runtime.intrinsics.library.run``."""
 
 
 @dataclass(frozen=True)

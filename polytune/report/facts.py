@@ -10,11 +10,11 @@ from typing import Protocol
 from polytune.frontend.generated_names import plain
 from polytune.pipeline import Stages
 from polytune.records import dataclass
-from polytune.runtime.learned import explain_refused
-from polytune.runtime.prediction import Prediction
-from polytune.runtime.threads import maximum_threads
-from polytune.runtime.tunable import Case
-from polytune.runtime.work import Kind
+from polytune.runtime.teams.threads import maximum_threads
+from polytune.runtime.tuning.learned import explain_refused
+from polytune.runtime.tuning.prediction import Prediction
+from polytune.runtime.tuning.tunable import Case
+from polytune.runtime.tuning.work import Kind
 from polytune.signature import Signature
 from polytune.tuner import Configuration, OnlineTrial, OnlineTuner, Space
 from polytune.tuner.ledger import Statistics

@@ -12,7 +12,7 @@ import numpy as np
 
 from polytune.records import dataclass
 from polytune.runtime.machine import machine
-from polytune.runtime.threads import maximum_threads
+from polytune.runtime.teams.threads import maximum_threads
 
 __all__ = ["Roofs", "roofs"]
 

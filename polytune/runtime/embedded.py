@@ -16,11 +16,11 @@ import numpy as np
 
 from polytune import notebook
 from polytune.errors import ArgumentError, PackageError
-from polytune.runtime.cache import key_of, runtime_digest
-from polytune.runtime.calls import CallableKernel
-from polytune.runtime.generated import GeneratedKernel
-from polytune.runtime.learned import explain_tuner
-from polytune.runtime.rules import Thresholds
+from polytune.runtime.calls.calls import CallableKernel
+from polytune.runtime.modules.cache import key_of, runtime_digest
+from polytune.runtime.modules.generated import GeneratedKernel
+from polytune.runtime.tuning.learned import explain_tuner
+from polytune.runtime.tuning.rules import Thresholds
 from polytune.signature import ArrayType, Signature, accepts
 from polytune.tracebacks import shows_frames_of_callers
 from polytune.tuner import Budget

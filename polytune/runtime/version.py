@@ -14,13 +14,13 @@ class Version:
 
     Attributes:
         name: the value of the space's parameter ``version``.
-        function: a Numba function of an int64, the address of a context (``polytune.runtime.context``).
+        function: a Numba function of an int64, the address of a context (``polytune.runtime.teams.context``).
         team: whether it shares its work out among workers; then it also takes a worker's number and how many there are.
         tiles: per tile size that it takes, the size to start from.
         outer: per tile size, where tiles lie in outer tiles, how many of them an outer tile has to start from; nothing
             where there is one level of tiles.
         work: enters what it has to do, for values of the parameters and sizes, into an account
-            (``polytune.runtime.work``); None where the module does not tell.
+            (``polytune.runtime.tuning.work``); None where the module does not tell.
         by_library: whether it gives products of matrices to NumPy's library, which has threads of its own.
     """
 

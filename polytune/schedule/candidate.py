@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 import islpy as isl
 
-from polytune.frontend.budget import is_time_left
+from polytune.frontend.polyhedral.budget import is_time_left
 from polytune.frontend.scop import Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences, relaxed_dependences

@@ -9,7 +9,7 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, independent_inside, is_contained

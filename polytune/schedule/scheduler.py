@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import islpy as isl
 
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences

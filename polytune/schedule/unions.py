@@ -1,7 +1,7 @@
 """isl's unions put together and taken apart.
 
 isl's own way to take one apart is a callback for each part, out of which no exception comes safely; and within a
-budget (:mod:`polytune.frontend.budget`) every operation may raise one.
+budget (:mod:`polytune.frontend.polyhedral.budget`) every operation may raise one.
 """
 
 from __future__ import annotations

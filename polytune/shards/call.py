@@ -17,7 +17,7 @@ from dask.highlevelgraph import HighLevelGraph
 
 from polytune.errors import ArgumentError, SourceLocation
 from polytune.records import dataclass
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.shards.boxes import spans
 from polytune.shards.code import Quoted, ShardCode, module_of
 from polytune.shards.exchange import begin, choose, identity_of

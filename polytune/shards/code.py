@@ -13,10 +13,10 @@ import numpy as np
 
 from polytune.errors import ArgumentError, PolytuneError
 from polytune.records import dataclass
-from polytune.runtime.cache import ModuleCache, key_of
-from polytune.runtime.compiled_functions import CompiledFunctions
-from polytune.runtime.context_memory import Contexts
+from polytune.runtime.modules.cache import ModuleCache, key_of
+from polytune.runtime.modules.compiled_functions import CompiledFunctions
 from polytune.runtime.partitioned.work import neutral_copy
+from polytune.runtime.teams.context_memory import Contexts
 from polytune.shards.boxes import Ranges, size_of, slices
 from polytune.shards.platforms import Platforms, ShardWork
 from polytune.shards.times import tell

@@ -13,7 +13,7 @@ from functools import partial
 
 from polytune.history import default_store, machine_key
 from polytune.records import dataclass
-from polytune.runtime.tuning_mode import current_mode
+from polytune.runtime.tuning.tuning_mode import current_mode
 from polytune.shards.times import client_of_process, expect, is_expected
 from polytune.tuner import Configuration, Key, OnlineTuner, Ordinal, Space
 

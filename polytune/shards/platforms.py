@@ -24,16 +24,16 @@ from polytune.errors import DeviceError
 from polytune.history import default_store, machine_key
 from polytune.records import dataclass
 from polytune.runtime.devices.discovery import devices
-from polytune.runtime.first_choices import shared_starts
 from polytune.runtime.partitioned.call import SharedCall
 from polytune.runtime.partitioned.description import Part, Partitioned, Transfer
 from polytune.runtime.partitioned.execution import Execution
 from polytune.runtime.partitioned.pieces import Limits
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.runtime.partitioned.space import with_devices
-from polytune.runtime.rules import refusals
-from polytune.runtime.rules_calibration import thresholds_of
-from polytune.runtime.tuning_mode import current_mode
+from polytune.runtime.tuning.first_choices import shared_starts
+from polytune.runtime.tuning.rules import refusals
+from polytune.runtime.tuning.rules_calibration import thresholds_of
+from polytune.runtime.tuning.tuning_mode import current_mode
 from polytune.shards.boxes import strided_in
 from polytune.tuner import Configuration, Key, Nominal, OnlineTuner, Space
 

@@ -28,10 +28,10 @@ from polytune.packaging import (
     tuned_configurations,
 )
 from polytune.records import dataclass
-from polytune.runtime import admission
-from polytune.runtime.context import STATE_LENGTH, array_words
-from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.native.kinds import NotNativeError
+from polytune.runtime.teams import admission
+from polytune.runtime.teams.context import STATE_LENGTH, array_words
 from polytune.shared_library.choices import choices_for
 from polytune.shared_library.entry import CEntry, write_entry
 from polytune.shared_library.expressions import NotInCError

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polytune.records import dataclass
-from polytune.runtime.generated import GeneratedKernel
-from polytune.runtime.threads import maximum_threads
+from polytune.runtime.modules.generated import GeneratedKernel
+from polytune.runtime.teams.threads import maximum_threads
 from polytune.runtime.version import Version
 
 __all__ = ["Choice", "choices_for"]

@@ -14,12 +14,12 @@ from llvmlite import ir
 
 from polytune.errors import PolytuneError
 from polytune.records import dataclass
-from polytune.runtime import admission
 from polytune.runtime.machine import vector_registers
 from polytune.runtime.native.kinds import NotNativeError
 from polytune.runtime.native.lowering import lower
 from polytune.runtime.native.machine_code import Processor, host_processor, object_code
 from polytune.runtime.native.source import parsed
+from polytune.runtime.teams import admission
 from polytune.shared_library.linking import RUNTIME, Compiler
 
 __all__ = ["OWN", "Level", "level_names", "levels", "team_code", "version_code"]
@@ -149,7 +149,8 @@ def version_code(function: Any, symbol: str, processor: Processor) -> bytes:
 
 
 def team_code(processor: Processor) -> dict[str, bytes]:
-    """The object code of what teams are run by (``polytune.runtime.admission``), by the names of the C functions."""
+    """The object code of what teams are run by (``polytune.runtime.teams.admission``), by the names of the C
+    functions."""
     functions = (admission.lead, admission.inside, admission.serve, admission.dismiss)
     plain = [function.py_func for function in functions]
     return {f"pt_{each.__name__}": _code(each, f"pt_{each.__name__}", (), processor) for each in plain}

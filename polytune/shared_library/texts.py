@@ -228,10 +228,10 @@ MODULES = {
     "polytune.errors": "errors",
     "polytune.forking": "forking",
     "polytune.records": "records",
-    "polytune.runtime.arguments": "arguments",
-    "polytune.runtime.index_blocks": "index_blocks",
-    "polytune.runtime.local_arrays": "local_arrays",
-    "polytune.runtime.subscripts": "subscripts",
+    "polytune.runtime.calls.arguments": "arguments",
+    "polytune.runtime.calls.index_blocks": "index_blocks",
+    "polytune.runtime.teams.local_arrays": "local_arrays",
+    "polytune.runtime.intrinsics.subscripts": "subscripts",
     "polytune.signature": "signature",
 }
 """The modules of polytune that packages have a copy of, by the names of the copies."""

@@ -17,7 +17,7 @@ from benchmarks.applications.case import Case, cases, every_case
 from benchmarks.applications.comparison import Comparison, Ran, compare, geometric_mean
 from benchmarks.applications.program_of_calls import Beginning, compiled
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 
 CORPUS = cases()
 NUMERICAL = cases("numerical")

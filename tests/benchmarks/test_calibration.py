@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.calibration import Measurement, app, fitted, kernels_of, losses, measure, validated
-from polytune.runtime.prediction import RATES
-from polytune.runtime.work import Kind
+from polytune.runtime.tuning.prediction import RATES
+from polytune.runtime.tuning.work import Kind
 
 PRIOR = np.array([RATES[kind] for kind in Kind])
 

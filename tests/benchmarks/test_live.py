@@ -10,8 +10,8 @@ import pytest
 from benchmarks.search import live
 from benchmarks.search.foreign import ForeignError
 from benchmarks.timing import Workload
-from polytune.runtime.first_choices import FirstChoices
-from polytune.runtime.invocation import Invocation
+from polytune.runtime.calls.invocation import Invocation
+from polytune.runtime.tuning.first_choices import FirstChoices
 from polytune.tuner import Constraint, Integer, Is, Nominal, Space
 
 SPACE = Space(

@@ -11,7 +11,7 @@ import polytune
 from benchmarks.long_programs import SHAPES, first_call, long_program
 from polytune import pipeline
 from polytune.pipeline import FIRST_CALL, SECONDS
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.schedule.analysis.array_dependences import Precision
 
 

@@ -20,7 +20,7 @@ from polytune.campaigns.work import CampaignWork
 from polytune.campaigns.worker import Failure, TimedRuns
 from polytune.errors import CampaignError
 from polytune.history import HistoryStore
-from polytune.runtime.tuning_problem import TuningProblem
+from polytune.runtime.tuning.tuning_problem import TuningProblem
 from polytune.tuner import Integer, Is, Key, Nominal, Space
 from polytune.version import __version__
 

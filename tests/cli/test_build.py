@@ -15,7 +15,7 @@ from polytune.cli.target import load_kernel
 from polytune.errors import PolytuneError
 from polytune.history import default_store, machine_key
 from polytune.packaging import build
-from polytune.runtime.threads import maximum_threads
+from polytune.runtime.teams.threads import maximum_threads
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ import pytest
 
 from polytune.codegen.c_source import CRole, c_function
 from polytune.frontend import analyse
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.show import c_text_of, show_c
 from polytune.signature import Signature, parse_type
 from tests.codegen.c_programs import compiled

@@ -6,7 +6,7 @@ import numpy as np
 
 from polytune.codegen.loops import Compute, For, Program, walk_nodes
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 
 
 def product(C, A, B):

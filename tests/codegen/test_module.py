@@ -15,8 +15,8 @@ import pytest
 
 from polytune.errors import ArgumentError
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
-from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.calls.arguments import signature_of
+from polytune.runtime.modules.generated import GeneratedKernel
 from tests.schedule.kernels import SMALL, matrix
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 import importlib.util
 import numpy as np
-from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.modules.generated import GeneratedKernel
 spec = importlib.util.spec_from_file_location("generated", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)

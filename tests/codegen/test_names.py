@@ -15,7 +15,7 @@ from polytune.codegen.names import Namespace, names_of
 from polytune.errors import ArgumentError
 from polytune.frontend.generated_names import MARK, REPORT, generated, plain, without_marks
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.runtime.devices import nvrtc
 from polytune.runtime.devices.backends import PRELUDES
 from polytune.schedule.rewrites import factoring

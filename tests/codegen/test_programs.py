@@ -18,7 +18,7 @@ from polybench.registry import benchmark
 from polytune.codegen.loops import Program
 from polytune.frontend.scop import Scop
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.schedule.orders.scheduled import REASSOCIATED
 from polytune.schedule.rewrites.library_products import LIBRARY
 from polytune.versions import all_arrays

@@ -14,7 +14,7 @@ import pytest
 
 from polytune.frontend.scop import AccessKind, Scop
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.runtime.partitioned.description import Part, Partitioned
 from polytune.schedule.regions import Region
 from polytune.schedule.rewrites.factoring import FACTORED

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.schedule.regions import RegionKind
 from tests.fuzz.interpreted import Interpreter
 

@@ -7,10 +7,10 @@ import pytest
 
 import polytune
 from benchmarks.applications.case import cases
-from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.machine import machine
-from polytune.runtime.prediction import RATES, Prediction
-from polytune.runtime.work import Account, Kind
+from polytune.runtime.modules.generated import GeneratedKernel
+from polytune.runtime.tuning.prediction import RATES, Prediction
+from polytune.runtime.tuning.work import Account, Kind
 from polytune.tuner import Configuration
 
 CACHES = (32 << 10, 1 << 20, 8 << 20)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.runtime.partitioned.description import DeviceCode, Partitioned
 from polytune.runtime.partitioned.execution import Execution
 from polytune.runtime.partitioned.launches import KernelShape, shape_of

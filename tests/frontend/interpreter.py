@@ -22,7 +22,7 @@ from polytune.frontend.results import (
     ReturnedTuple,
 )
 from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop, Statement
-from polytune.runtime import library
+from polytune.runtime.intrinsics import library
 
 Point = tuple[int, ...]
 Instance = tuple[str, Point]

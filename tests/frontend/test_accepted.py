@@ -12,7 +12,7 @@ import pytest
 
 from polytune.frontend import analyse
 from polytune.frontend.array_expressions import data_sizes
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.frontend.accepted import ACCEPTED
 from tests.frontend.interpreter import Run, check_accesses
 

@@ -17,7 +17,7 @@ import pytest
 from polytune.cli.target import import_file
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend import analyse
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.frontend.array_programs import PROGRAMS, Program, masks, positions
 from tests.frontend.interpreter import Run, check_accesses
 

@@ -12,7 +12,7 @@ import pytest
 import polytune
 from polytune.frontend import analyse
 from polytune.frontend.scop import ArrayRole
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 
 
 def quotient(A, x):

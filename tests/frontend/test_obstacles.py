@@ -15,9 +15,9 @@ import pytest
 
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend import analyse, infer_signature
-from polytune.frontend.lower import lower
-from polytune.frontend.source import read_source
-from polytune.runtime.arguments import signature_of
+from polytune.frontend.lowering.lower import lower
+from polytune.frontend.syntax.source import read_source
+from polytune.runtime.calls.arguments import signature_of
 from polytune.signature import ArrayType, Signature
 from tests.frontend.accepted import ACCEPTED
 from tests.frontend.array_programs import PROGRAMS

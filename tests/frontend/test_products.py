@@ -12,7 +12,7 @@ import pytest
 import polytune
 from polytune.errors import ArgumentError
 from polytune.frontend import analyse
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.frontend.helpers import analysed
 from tests.frontend.interpreter import Run, check_accesses
 

@@ -16,9 +16,10 @@ import pytest
 
 from polytune.cli.target import import_file
 from polytune.errors import Obstacle, UnsupportedSourceError
-from polytune.frontend import analyse, infer_signature, refusals
-from polytune.frontend.source import Source
-from polytune.runtime.arguments import signature_of
+from polytune.frontend import analyse, infer_signature
+from polytune.frontend.syntax import refusals
+from polytune.frontend.syntax.source import Source
+from polytune.runtime.calls.arguments import signature_of
 from polytune.signature import ArrayType, ScalarType, Signature
 from tests.frontend.interpreter import Run
 from tests.frontend.refused import statements
@@ -206,7 +207,7 @@ def test_a_lambda() -> None:
     ids=str,
 )
 def test_types_of_arguments(kind: ArrayType | ScalarType, remedy: str) -> None:
-    """They are converted as at calls, where ``tests/runtime/test_argument_remedies.py`` follows what is said."""
+    """They are converted as at calls, where ``tests/runtime/calls/test_argument_remedies.py`` follows what is said."""
 
     def first(A: Any) -> None:
         A[0] = 1.0

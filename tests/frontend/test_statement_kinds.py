@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polytune.frontend import lower
-from polytune.frontend.jumps import Structured
+from polytune.frontend.lowering import lower
+from polytune.frontend.syntax.jumps import Structured
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 
 
 def first_above(A, limit):

@@ -27,8 +27,8 @@ from polytune.errors import (
     UnsupportedSourceError,
 )
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import check_overlap, signature_of
-from polytune.runtime.threads import maximum_threads
+from polytune.runtime.calls.arguments import check_overlap, signature_of
+from polytune.runtime.teams.threads import maximum_threads
 from tests.fuzz.comparing import Difference, bits, compare
 from tests.fuzz.interpreted import Interpreter
 from tests.fuzz.reach import Reached, TooManyInstances, reach

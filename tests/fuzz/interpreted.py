@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 
 from polytune.frontend.generated_names import REPORT, without_marks
-from polytune.runtime.context import STATE_LENGTH, array_words
 from polytune.runtime.devices.discovery import devices
-from polytune.runtime.library import run as run_library
+from polytune.runtime.intrinsics.library import run as run_library
 from polytune.runtime.partitioned.call import CallPlan, SharedCall
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.execution import Execution
+from polytune.runtime.teams.context import STATE_LENGTH, array_words
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, parse_type
 from tests.fuzz.interpreted_team import NO_TASK, Team
@@ -270,29 +270,29 @@ class Interpreter:
             "math": _MATH,
             "numpy": _NUMPY,
             "numba": SimpleNamespace(njit=lambda **options: lambda function: function),
-            "polytune.runtime.compilation": SimpleNamespace(keeps_code=lambda file: False),
-            "polytune.runtime.team": SimpleNamespace(
+            "polytune.runtime.modules.compilation": SimpleNamespace(keeps_code=lambda file: False),
+            "polytune.runtime.teams.team": SimpleNamespace(
                 claim=lambda context, *region: self._team().claim(*region),
                 complete=lambda context: self._team().complete(),
                 wait=lambda context, target: self._team().wait(target),
             ),
-            "polytune.runtime.private_sums": SimpleNamespace(
+            "polytune.runtime.intrinsics.private_sums": SimpleNamespace(
                 complete_all=lambda context, tasks: self._team().complete_all(tasks),
                 enter=lambda context, *turn: self._team().enter(*turn),
                 leave=lambda context, piece: self._team().leave(piece),
                 pieces=lambda workers: self._team().pieces(workers),
             ),
-            "polytune.runtime.context": SimpleNamespace(
+            "polytune.runtime.teams.context": SimpleNamespace(
                 attach=self._attach,
                 integer=lambda context, position: context[position],
                 number=lambda context, position, dtype: getattr(np, dtype)(context[position]),
             ),
-            "polytune.runtime.memory": SimpleNamespace(
+            "polytune.runtime.intrinsics.memory": SimpleNamespace(
                 view=lambda array, name, names: Elements(array, name, True, self),
                 keep_alive=lambda array: None,
                 one_by_one=lambda: None,
             ),
-            "polytune.runtime.arithmetic": SimpleNamespace(
+            "polytune.runtime.intrinsics.arithmetic": SimpleNamespace(
                 least=least,
                 greatest=greatest,
                 complex_quotient=np.true_divide,
@@ -303,19 +303,19 @@ class Interpreter:
                 shifted_left=_shifted_left,
                 shifted_right=lambda value, amount: value >> min(amount, 63),
             ),
-            "polytune.runtime.half_precision": SimpleNamespace(
+            "polytune.runtime.intrinsics.half_precision": SimpleNamespace(
                 half_value=np.float32,
                 half_bits=np.float16,
                 half_rounded=lambda value: np.float32(np.float16(value)),
             ),
-            "polytune.runtime.library": SimpleNamespace(
+            "polytune.runtime.intrinsics.library": SimpleNamespace(
                 memory_of=PartOfArray,
                 call_library=lambda context, *call: _call_library(*call),
                 has_failed=lambda context: False,
                 library_error=None,
             ),
-            "polytune.runtime.vectors": VECTORS,
-            "polytune.runtime.vectors_apart": VECTORS_APART,
+            "polytune.runtime.intrinsics.vectors": VECTORS,
+            "polytune.runtime.intrinsics.vectors_apart": VECTORS_APART,
         }
 
         def load(name: str, *arguments: Any, **keywords: Any) -> Any:

@@ -18,7 +18,7 @@ class _Stopped(BaseException):
 
 
 class Team:
-    """Workers as threads that take turns; see :mod:`polytune.runtime.team` for what the operations mean."""
+    """Workers as threads that take turns; see :mod:`polytune.runtime.teams.team` for what the operations mean."""
 
     def __init__(self, workers: int, seed: int):
         self.random = random.Random(seed)

@@ -1,5 +1,5 @@
-"""The operations of :mod:`polytune.runtime.vectors`, and of ``vectors_apart``, on the interpreter's arrays: a vector is
-an array of its lanes."""
+"""The operations of :mod:`polytune.runtime.intrinsics.vectors`, and of ``vectors_apart``, on the interpreter's arrays:
+a vector is an array of its lanes."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from polytune.errors import DeviceError, LaunchError, UnsupportedSourceError
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.space import VERSION, with_devices

@@ -56,7 +56,7 @@ import inspect
 
 from polytune.codegen.transform import Target
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.fuzz.interpreted import Interpreter
 
 names = list(inspect.signature(plain).parameters)

@@ -29,7 +29,7 @@ import polytune
 from polytune.codegen.transform import Target
 from polytune.errors import ArgumentError, PolytuneError, SubscriptError, UnsupportedSourceError
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import check_overlap, signature_of
+from polytune.runtime.calls.arguments import check_overlap, signature_of
 from polytune.signature import Signature
 from tests.fuzz.checking import resized
 from tests.fuzz.comparing import bits

@@ -7,7 +7,7 @@ import pytest
 
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend import analyse
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.fuzz.arrays.programs import sample_of
 from tests.fuzz.references import prepared
 from tests.fuzz.samples import Sample, check_setups, check_sources

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from polytune.frontend.budget import ProcessorTime
+from polytune.frontend.polyhedral.budget import ProcessorTime
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.fuzz.checking import check
 from tests.fuzz.samples import Sample
 

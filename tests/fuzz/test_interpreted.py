@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.fuzz.interpreted import Interpreter, RaceError
 from tests.fuzz.interpreted_team import DeadlockError
 

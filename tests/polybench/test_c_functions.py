@@ -7,7 +7,7 @@ from polybench.benchmark import copy_arguments
 from polybench.datasets import Dataset
 from polybench.registry import benchmark, names
 from polybench.verify import ulps
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.codegen.c_programs import compiled
 
 

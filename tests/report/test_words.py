@@ -10,7 +10,7 @@ from polytune.report.markup import Markup, element, named, table
 from polytune.report.sections.dependences import dependences_in_words
 from polytune.report.sections.landscape import importance_of
 from polytune.report.sections.source import sharing_of
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.schedule.regions import RegionKind
 from polytune.tuner import Integer, Is, Nominal, Ordinal, Space
 from tests.schedule.kernels import polybench_case

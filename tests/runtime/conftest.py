@@ -2,15 +2,15 @@
 
 import pytest
 
-from polytune.runtime.settled import NOT_MADE, SettledCalls
+from polytune.runtime.calls.settled import NOT_MADE, SettledCalls
 
 SOURCE = '''\
 """Adds one to every element, in parallel: a module as code generation writes it, but small."""
 
 from numba import njit, prange
 
-from polytune.runtime.memory import view
-from polytune.runtime.team import claim, complete, reset, wait
+from polytune.runtime.intrinsics.memory import view
+from polytune.runtime.teams.team import claim, complete, reset, wait
 
 
 @njit(error_model="numpy", nogil=True)

@@ -15,8 +15,8 @@ import pytest
 import polytune
 from polytune.errors import PackageError
 from polytune.packaging import build
-from polytune.runtime.cache import runtime_digest
-from polytune.runtime.rules import Thresholds
+from polytune.runtime.modules.cache import runtime_digest
+from polytune.runtime.tuning.rules import Thresholds
 from polytune.tuner import Budget
 
 

@@ -3,7 +3,7 @@
 import pytest
 from numba.core import caching
 
-from polytune.runtime.compilation import keeps_code
+from polytune.runtime.modules.compilation import keeps_code
 
 
 def test_code_of_a_writable_folder_is_kept(tmp_path):

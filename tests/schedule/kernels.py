@@ -15,7 +15,7 @@ import numpy as np
 from polybench.datasets import CATALOGUE, Dataset
 from polybench.registry import benchmark
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 
 
 def product_of_sums(C, A, B):

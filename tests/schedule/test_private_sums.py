@@ -17,7 +17,7 @@ from polytune.codegen.loops import Compute, walk_nodes
 from polytune.codegen.transform import Target
 from polytune.frontend.expression import Element, walk
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.fuzz.interpreted import Interpreter, RaceError
 
 SMALL = Target(vector_bytes=16, vector_registers=16)

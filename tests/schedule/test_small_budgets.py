@@ -12,7 +12,7 @@ import pytest
 
 from polytune import pipeline, versions
 from polytune.explanation import explain_loops, explain_versions
-from polytune.frontend.budget import ProcessorTime
+from polytune.frontend.polyhedral.budget import ProcessorTime
 from polytune.pipeline import Stages
 from polytune.schedule import planning, scheduler
 from polytune.schedule.analysis import array_dependences, dependences, legality, loop_report

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from polytune.errors import ArgumentError
-from polytune.runtime.arguments import check_overlap
+from polytune.runtime.calls.arguments import check_overlap
 
 # The first of them builds the library.
 pytestmark = pytest.mark.slow

@@ -11,8 +11,8 @@ from polytune.cli.target import load_kernel, load_kernels, parse_target
 from polytune.errors import MissingLibraryError, PolytuneError
 from polytune.history import default_store, machine_key
 from polytune.packaging import build, tuned_configurations
-from polytune.runtime.generated import GeneratedKernel
-from polytune.runtime.threads import maximum_threads
+from polytune.runtime.modules.generated import GeneratedKernel
+from polytune.runtime.teams.threads import maximum_threads
 from polytune.shared_library.build import build_library
 from polytune.shared_library.choices import choices_for
 from polytune.shared_library.levels import level_names

@@ -15,7 +15,7 @@ from polytune.codegen.transfers import Box, SubscriptRange
 from polytune.codegen.transform import Target
 from polytune.frontend.expression import Binary, Constant, Expression
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.schedule.kernels import SMALL, matrix, polybench_case
 from tests.validation.reference import execute_source
 from tests.validation.validate import validate, validate_partitioned

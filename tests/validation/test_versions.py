@@ -11,7 +11,7 @@ import pytest
 
 from polytune.codegen.transform import Target
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.frontend.test_semantics import CASES
 from tests.schedule.kernels import SMALL, Case, matrix, polybench_case
 from tests.validation.reference import execute_source

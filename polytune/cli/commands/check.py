@@ -96,7 +96,7 @@ def _refuse_unknown(wanted: Iterable[str], functions: Iterable[FunctionType], fi
 
 def _checked(file: Path, function: FunctionType, computed: frozenset[str], *, strict: bool) -> CheckedFunction:
     """Read a function with the types of its annotations, and with guesses for what has none."""
-    from polytune.frontend.guesses import possible_signatures
+    from polytune.frontend.syntax.guesses import possible_signatures
 
     best: tuple[Signature | None, tuple[Obstacle, ...]] | None = None
     refused: tuple[Obstacle, ...] = ()

@@ -222,7 +222,7 @@ def _mapped_values(statement: Statement, mapping: Mapping) -> tuple[Expression, 
 
 def _elements(statement: Statement) -> list[Element]:
     """The references of a statement in the order of its accesses."""
-    from polytune.frontend.accesses import elements_in_order
+    from polytune.frontend.polyhedral.accesses import elements_in_order
 
     return [element for element, _ in elements_in_order(statement.operations)]
 

@@ -7,8 +7,8 @@ import islpy as isl
 from polytune.codegen.ast_conversion import add_constant, convert_expression
 from polytune.codegen.loops import TiledMember
 from polytune.errors import UnprovenError
-from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.generated_names import generated
+from polytune.frontend.polyhedral.affine import AffineBuilder
 from polytune.schedule.analysis.instances import executes_each_once, lies_between, may_be_shifted
 from polytune.schedule.regions import Region
 from polytune.schedule.unions import isl_id, parameter

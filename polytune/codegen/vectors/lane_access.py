@@ -63,7 +63,8 @@ ContiguousAxis = Callable[[Element], int | None]
 """The position of the subscript that walks through neighbours in memory; None where there is none."""
 
 NEAR = 4
-"""Up to how many elements apart lanes are loaded in whole vectors (``polytune.runtime.vectors_apart.NEAR``)."""
+"""Up to how many elements apart lanes are loaded in whole vectors
+(``polytune.runtime.intrinsics.vectors_apart.NEAR``)."""
 
 WORTH = 6
 """The least number of operations and other accesses for each one that takes a load for each lane, unless several rows

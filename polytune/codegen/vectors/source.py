@@ -1,4 +1,4 @@
-"""Vectors as Numba source: calls of ``polytune.runtime.vectors``."""
+"""Vectors as Numba source: calls of ``polytune.runtime.intrinsics.vectors``."""
 
 from __future__ import annotations
 

@@ -24,13 +24,20 @@ from polytune.frontend.array_expressions.temporaries import kept, settled
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Sum
 from polytune.frontend.array_expressions.views import in_memory, whole
 from polytune.frontend.expression import Compare, Expression, ParameterValue
-from polytune.frontend.frame import Frame, ShapesOfDataError
-from polytune.frontend.meanings import ArrayBinding, Binding, Meaning, SelectionBinding, TupleBinding, ViewBinding
-from polytune.frontend.names import outside_object
-from polytune.frontend.refusals import counted
+from polytune.frontend.lowering.frame import Frame, ShapesOfDataError
+from polytune.frontend.lowering.meanings import (
+    ArrayBinding,
+    Binding,
+    Meaning,
+    SelectionBinding,
+    TupleBinding,
+    ViewBinding,
+)
+from polytune.frontend.lowering.names import outside_object
 from polytune.frontend.scop import ArrayRole
-from polytune.frontend.sharing import CALLER, may_be_copied
-from polytune.frontend.source import enclosing_statement, inlinable, nodes_inside
+from polytune.frontend.syntax.refusals import counted
+from polytune.frontend.syntax.sharing import CALLER, may_be_copied
+from polytune.frontend.syntax.source import enclosing_statement, inlinable, nodes_inside
 
 
 def is_part(frame: Frame, target: ast.expr) -> bool:

@@ -6,15 +6,16 @@ import ast
 
 import numpy as np
 
-from polytune.frontend import functions, promotion
+from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise, narrowed
 from polytune.frontend.array_expressions.reductions import COMMON, Reduced, reduced_operand, total
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
-from polytune.frontend.complex_numbers import squared_magnitude
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.promotion import Value, constant
+from polytune.frontend.scalars import functions
+from polytune.frontend.scalars.complex_numbers import squared_magnitude
 
 
 def _count(reduced: Reduced, dtype: str) -> Value:

@@ -24,8 +24,15 @@ from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.expression import Counter, Element, Iterator, walk
-from polytune.frontend.frame import Frame
-from polytune.frontend.meanings import ArrayBinding, Meaning, TupleBinding, UnsizedBinding, ValueBinding, ViewBinding
+from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.lowering.meanings import (
+    ArrayBinding,
+    Meaning,
+    TupleBinding,
+    UnsizedBinding,
+    ValueBinding,
+    ViewBinding,
+)
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import ArrayRole
 

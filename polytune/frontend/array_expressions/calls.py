@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import UnsupportedSourceError
-from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.affine_arithmetic import constant_of, integer, normal
 from polytune.frontend.array_expressions.data_sizes import size_of_data
 from polytune.frontend.array_expressions.elementwise import as_array, computed
@@ -23,10 +22,11 @@ from polytune.frontend.array_expressions.sizes import require, require_size, siz
 from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.expression import Compare, Expression
-from polytune.frontend.frame import Frame, ShapesOfDataError
-from polytune.frontend.meanings import TupleBinding
-from polytune.frontend.names import element_type
-from polytune.frontend.parameters import derive, with_products
+from polytune.frontend.lowering.frame import Frame, ShapesOfDataError
+from polytune.frontend.lowering.meanings import TupleBinding
+from polytune.frontend.lowering.names import element_type
+from polytune.frontend.lowering.parameters import derive, with_products
+from polytune.frontend.polyhedral.affine import as_index
 from polytune.frontend.promotion import Value, number
 from polytune.records import dataclass
 from polytune.signature import DATA_TYPES

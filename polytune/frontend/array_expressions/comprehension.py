@@ -7,7 +7,6 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, normal, subtract
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.readers import Evaluate
@@ -16,13 +15,14 @@ from polytune.frontend.array_expressions.temporaries import allocate, assigned, 
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import in_memory, rearranged
 from polytune.frontend.expression import Compare, Expression, Iterator, walk
-from polytune.frontend.frame import Frame
-from polytune.frontend.meanings import ValueBinding, ViewBinding
-from polytune.frontend.names import outside_object
-from polytune.frontend.parameters import with_products
+from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.lowering.meanings import ValueBinding, ViewBinding
+from polytune.frontend.lowering.names import outside_object
+from polytune.frontend.lowering.parameters import with_products
+from polytune.frontend.polyhedral.affine import as_index
 from polytune.frontend.program import Node, RangeLoop
 from polytune.frontend.promotion import Value, number
-from polytune.frontend.refusals import counted
+from polytune.frontend.syntax.refusals import counted
 from polytune.records import dataclass
 
 

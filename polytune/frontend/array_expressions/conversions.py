@@ -8,7 +8,7 @@ import ast
 import numpy as np
 
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.promotion import Value
 
 __all__ = ["check_update", "check_written"]

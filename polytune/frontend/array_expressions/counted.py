@@ -22,7 +22,7 @@ from polytune.frontend.array_expressions.sizes import extent
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Subscripts
 from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Element, Expression
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.promotion import Value
 
 
@@ -39,7 +39,7 @@ def counted(
     Args:
         frame: where it stands.
         node: what it is in the source.
-        function: the function's name and its further arguments, see ``polytune.runtime.library.run``.
+        function: the function's name and its further arguments, see ``polytune.runtime.intrinsics.library.run``.
         arguments: what it is given.
         results: the shapes and types of the results, with the most elements that there may be along the first
             dimension.

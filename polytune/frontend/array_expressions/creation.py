@@ -28,7 +28,7 @@ from polytune.frontend.array_expressions.temporaries import allocate, assigned, 
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts
 from polytune.frontend.array_expressions.views import in_memory
 from polytune.frontend.expression import Compare, Expression, Iterator
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, constant
 

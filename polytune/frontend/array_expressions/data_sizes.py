@@ -36,8 +36,8 @@ from polytune.frontend.expression import (
     Select,
     Unary,
 )
-from polytune.frontend.frame import AssignedInteger, Frame, KernelWalk, LoopRange, NewKnowledgeError
-from polytune.frontend.parameters import with_products
+from polytune.frontend.lowering.frame import AssignedInteger, Frame, KernelWalk, LoopRange, NewKnowledgeError
+from polytune.frontend.lowering.parameters import with_products
 from polytune.frontend.promotion import Value, cast
 from polytune.frontend.scop import ArrayRole
 

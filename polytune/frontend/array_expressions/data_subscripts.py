@@ -10,8 +10,8 @@ from polytune.frontend.array_expressions.temporaries import emit, perform, scala
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import in_memory
 from polytune.frontend.expression import Assign, Element, Expression, arrays_written, walk
-from polytune.frontend.frame import CapturedValue, Frame
-from polytune.frontend.opaque import performed
+from polytune.frontend.loops.opaque import performed
+from polytune.frontend.lowering.frame import CapturedValue, Frame
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, binary, cast, compare, constant, select
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from polytune.frontend import functions, promotion
+from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, subtract
 from polytune.frontend.array_expressions.calls import ArrayCall, Handler, compiles, compiles_several, written_out
 from polytune.frontend.array_expressions.elementwise import (
@@ -26,6 +26,7 @@ from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand
 from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare
 from polytune.frontend.promotion import Value, constant
+from polytune.frontend.scalars import functions
 
 _REDUCED = ("axis", "keepdims")
 

@@ -6,15 +6,16 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from polytune.frontend import bits, promotion
+from polytune.frontend import promotion
 from polytune.frontend.array_expressions.shapes import broadcast, is_one, stretched
 from polytune.frontend.array_expressions.sizes import are_equal
 from polytune.frontend.array_expressions.temporaries import kept, settled
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum
 from polytune.frontend.expression import Binary, Call, Element, walk
-from polytune.frontend.frame import Frame
-from polytune.frontend.powers import is_whole
+from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.promotion import Value
+from polytune.frontend.rewrites.powers import is_whole
+from polytune.frontend.scalars import bits
 
 Build = Callable[[list[Value]], Value]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polytune.frontend import functions, promotion
+from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import as_array, cast_array, computed, elementwise
@@ -19,7 +19,8 @@ from polytune.frontend.array_expressions.values import ArrayValue, Operand, Subs
 from polytune.frontend.expression import Branch, Compare, Expression, Iterator, Logical
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, constant
-from polytune.frontend.refusals import counted
+from polytune.frontend.scalars import functions
+from polytune.frontend.syntax.refusals import counted
 
 
 def extremum(call: ArrayCall, symbol: str) -> Operand:

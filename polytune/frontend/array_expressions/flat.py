@@ -15,7 +15,7 @@ from polytune.frontend.array_expressions.sizes import extent
 from polytune.frontend.array_expressions.slices import in_part, sliced
 from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.expression import Expression
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
 
 
 def is_flat(node: ast.AST) -> bool:

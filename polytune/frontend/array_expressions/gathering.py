@@ -18,7 +18,7 @@ from polytune.frontend.array_expressions.temporaries import assigned_element, em
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Shape, Subscripts
 from polytune.frontend.array_expressions.views import element_at, position
 from polytune.frontend.expression import Element, Expression, Iterator, walk
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import INTEGERS, Value
 from polytune.records import dataclass

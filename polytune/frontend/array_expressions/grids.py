@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from polytune.frontend import promotion
-from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.affine_arithmetic import (
     ONE,
     ZERO,
@@ -26,7 +25,8 @@ from polytune.frontend.array_expressions.sizes import extent, require_size
 from polytune.frontend.array_expressions.slices import affine_number, is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts
 from polytune.frontend.expression import Compare, Expression
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.polyhedral.affine import as_index
 from polytune.frontend.promotion import Value
 
 GRIDS: tuple[Any, ...] = (np.mgrid, np.ogrid)

@@ -15,8 +15,8 @@ from polytune.frontend.array_expressions.temporaries import allocate, emit, kept
 from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Shape
 from polytune.frontend.array_expressions.views import element_of, in_memory, whole
 from polytune.frontend.expression import ArrayPart, Assign, Counter, Element, LibraryCall
-from polytune.frontend.frame import Frame
 from polytune.frontend.generated_names import REPORT
+from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.promotion import Value, convert, number, truth
 from polytune.frontend.scop import Array, ArrayRole
 
@@ -39,7 +39,7 @@ def library_call(
         frame: where it stands.
         node: what it is in the source.
         function: the function's name and its further arguments, as ``numpy.sort * axis=0``; see
-            ``polytune.runtime.library.run``.
+            ``polytune.runtime.intrinsics.library.run``.
         arguments: the arrays, or numbers, that it is given.
         results: what it gives.
         state: the name of a state that the call reads and changes, as random generators have; calls with the same state
@@ -92,7 +92,7 @@ def in_place_call(
     Args:
         frame: where it stands.
         node: what it is in the source.
-        function: the text of the function, see ``polytune.runtime.library.run``.
+        function: the text of the function, see ``polytune.runtime.intrinsics.library.run``.
         changed: its first arguments, arrays in memory, whose elements it may change.
         arguments: those after them.
     """

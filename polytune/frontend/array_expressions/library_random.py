@@ -12,7 +12,7 @@ from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.library import change, library_call
 from polytune.frontend.array_expressions.sizes import extent
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.promotion import Value
 
 STATE = "random_state"

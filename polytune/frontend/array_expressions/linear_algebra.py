@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from polytune.frontend import functions, promotion
+from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE
 from polytune.frontend.array_expressions.averages import mean_of
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
@@ -20,9 +20,10 @@ from polytune.frontend.array_expressions.sizes import require
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import permuted
-from polytune.frontend.complex_numbers import conjugated, squared_magnitude
 from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.promotion import Value
+from polytune.frontend.scalars import functions
+from polytune.frontend.scalars.complex_numbers import conjugated, squared_magnitude
 
 
 @compiles(np.matmul, "a", "b")

@@ -17,11 +17,11 @@ from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Subscripts
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.lowering.stored_scalars import reads_memory, store_scalar
 from polytune.frontend.promotion import Value
-from polytune.frontend.refusals import counted
 from polytune.frontend.scop import ArrayRole
-from polytune.frontend.stored_scalars import reads_memory, store_scalar
+from polytune.frontend.syntax.refusals import counted
 from polytune.records import dataclass
 
 

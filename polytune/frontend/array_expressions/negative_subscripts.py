@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add, coefficients
 from polytune.frontend.array_expressions.sizes import always
 from polytune.frontend.expression import Compare, Constant, Counter, Expression, Iterator, ParameterValue, Select
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
 
 __all__ = ["counted_from_the_end"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from polytune.frontend import bits
 from polytune.frontend.array_expressions.elementwise import (
     arithmetic,
     elementwise,
@@ -13,8 +12,9 @@ from polytune.frontend.array_expressions.elementwise import (
 )
 from polytune.frontend.array_expressions.products import matrix_product
 from polytune.frontend.array_expressions.values import Operand
-from polytune.frontend.frame import Frame
-from polytune.frontend.operators import SYMBOLS
+from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.scalars import bits
+from polytune.frontend.scalars.operators import SYMBOLS
 
 
 def operation(frame: Frame, node: ast.AST, operator: ast.operator, left: Operand, right: Operand) -> Operand:

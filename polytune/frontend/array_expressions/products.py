@@ -23,7 +23,7 @@ from polytune.frontend.array_expressions.values import (
 )
 from polytune.frontend.array_expressions.views import element_of, in_memory
 from polytune.frontend.expression import Element, Expression, Iterator
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.program import Node, RangeLoop
 from polytune.frontend.promotion import Value
 

@@ -6,12 +6,13 @@ import builtins
 
 import numpy as np
 
-from polytune.frontend import functions, promotion
+from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles_several
 from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise, strong
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.promotion import Value
+from polytune.frontend.scalars import functions
 
 
 def _operand(call: ArrayCall, name: str) -> ArrayValue | Value:

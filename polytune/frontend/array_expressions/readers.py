@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from polytune.frontend.array_expressions.values import Operand
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.promotion import Value
 
 __all__ = ["Evaluate", "Number", "ShapeOf"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from polytune.frontend import functions, promotion
+from polytune.frontend import promotion
 from polytune.frontend.array_expressions import (  # noqa: F401  (they register what they compile)
     averages,
     counted,
@@ -48,11 +48,12 @@ from polytune.frontend.array_expressions.slices import is_ellipsis, is_none, par
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
 from polytune.frontend.array_expressions.views import permuted
-from polytune.frontend.frame import Frame
-from polytune.frontend.functions import ArityError, is_known
-from polytune.frontend.meanings import ArrayBinding, SelectionBinding, Stale, ViewBinding
-from polytune.frontend.names import lookup, note_read
+from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.lowering.meanings import ArrayBinding, SelectionBinding, Stale, ViewBinding
+from polytune.frontend.lowering.names import lookup, note_read
 from polytune.frontend.promotion import Value
+from polytune.frontend.scalars import functions
+from polytune.frontend.scalars.functions import ArityError, is_known
 
 
 def mentions_arrays(frame: Frame, node: ast.expr) -> bool:

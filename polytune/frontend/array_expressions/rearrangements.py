@@ -28,10 +28,10 @@ from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Subscripts
 from polytune.frontend.array_expressions.views import permuted, rearranged
 from polytune.frontend.expression import Argument, Compare, Expression, ParameterValue
-from polytune.frontend.frame import Frame
-from polytune.frontend.parameters import with_products
+from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.lowering.parameters import with_products
 from polytune.frontend.promotion import Value
-from polytune.frontend.refusals import counted
+from polytune.frontend.syntax.refusals import counted
 
 
 def _are_dimensions(axes: Sequence[Any], ndim: int) -> bool:

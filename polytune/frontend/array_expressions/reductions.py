@@ -24,7 +24,7 @@ from polytune.frontend.array_expressions.temporaries import allocate, emit, over
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum, Term
 from polytune.frontend.array_expressions.views import element_of, in_memory
 from polytune.frontend.expression import Assign, Element, Expression, Iterator
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, constant, wider
 

@@ -11,11 +11,11 @@ from polytune.frontend.array_expressions.row_major import in_shape
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.expression import arrays_written
-from polytune.frontend.frame import Frame
-from polytune.frontend.meanings import ArrayBinding, ViewBinding
+from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.lowering.meanings import ArrayBinding, ViewBinding
 from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.frontend.scop import ArrayRole
-from polytune.frontend.source import enclosing_statement, nodes_inside
+from polytune.frontend.syntax.source import enclosing_statement, nodes_inside
 from polytune.signature import ArrayType
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add, constant_of, normal, quotient
 from polytune.frontend.array_expressions.values import ArrayValue, Shape, Subscripts
 from polytune.frontend.expression import Argument, Binary, Constant, Expression, ParameterValue
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.promotion import Value
 
 __all__ = ["divided", "in_shape", "product_of"]

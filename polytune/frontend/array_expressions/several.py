@@ -18,9 +18,9 @@ from polytune.frontend.array_expressions.sizes import require
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Expression
-from polytune.frontend.frame import Frame
-from polytune.frontend.meanings import Meaning, TupleBinding, ValueBinding
-from polytune.frontend.refusals import counted
+from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.lowering.meanings import Meaning, TupleBinding, ValueBinding
+from polytune.frontend.syntax.refusals import counted
 
 MOST_PARTS = 64
 """An array of more parts is not unpacked."""

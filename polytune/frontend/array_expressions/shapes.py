@@ -10,7 +10,7 @@ from polytune.frontend.array_expressions.data_subscripts import captured, is_of_
 from polytune.frontend.array_expressions.sizes import always, are_equal, greatest, require, shape_text, size_text
 from polytune.frontend.array_expressions.values import ArrayValue, Shape, Subscripts
 from polytune.frontend.expression import Compare, Expression, Extent, Logical, ParameterValue
-from polytune.frontend.frame import Frame, Place
+from polytune.frontend.lowering.frame import Frame, Place
 from polytune.frontend.promotion import Value, compare, constant, select
 
 _REMEDY = (

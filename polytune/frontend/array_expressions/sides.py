@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.assigning import array_name, array_of, is_never_changed, names_of
 from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
 from polytune.frontend.array_expressions.stores import store
@@ -13,10 +12,11 @@ from polytune.frontend.array_expressions.temporaries import allocate
 from polytune.frontend.array_expressions.values import ArrayValue, Shape
 from polytune.frontend.array_expressions.views import in_memory, whole
 from polytune.frontend.expression import Compare, Expression, Select
-from polytune.frontend.frame import Frame
-from polytune.frontend.meanings import ArrayBinding, ViewBinding
+from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.lowering.meanings import ArrayBinding, ViewBinding
+from polytune.frontend.polyhedral.affine import as_index
 from polytune.frontend.scop import ArrayRole
-from polytune.frontend.sharing import CALLER
+from polytune.frontend.syntax.sharing import CALLER
 
 
 def make_common(

@@ -8,7 +8,6 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.frontend.affine import NotAffineError, as_condition
 from polytune.frontend.array_expressions.affine_arithmetic import (
     ZERO,
     add,
@@ -21,7 +20,6 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     subtract,
 )
 from polytune.frontend.array_expressions.values import Shape
-from polytune.frontend.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.expression import (
     Binary,
     Checked,
@@ -35,8 +33,10 @@ from polytune.frontend.expression import (
     Unary,
     walk,
 )
-from polytune.frontend.frame import Frame, KernelWalk
 from polytune.frontend.generated_names import REPORT
+from polytune.frontend.lowering.frame import Frame, KernelWalk
+from polytune.frontend.polyhedral.affine import NotAffineError, as_condition
+from polytune.frontend.polyhedral.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.program import Perform
 from polytune.frontend.scop import SizeCondition
 

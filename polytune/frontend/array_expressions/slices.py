@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from polytune.frontend.affine import NotAffineError, as_index
 from polytune.frontend.array_expressions.affine_arithmetic import (
     ONE,
     ZERO,
@@ -33,11 +32,12 @@ from polytune.frontend.array_expressions.sizes import (
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Expression, Logical
-from polytune.frontend.frame import Frame
-from polytune.frontend.parameters import derive, with_products
+from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.lowering.parameters import derive, with_products
+from polytune.frontend.polyhedral.affine import NotAffineError, as_index
 from polytune.frontend.promotion import Value, binary, cast, compare, constant, logical, select
-from polytune.frontend.refusals import counted
-from polytune.frontend.subscript_ranges import is_never_negative
+from polytune.frontend.scalars.subscript_ranges import is_never_negative
+from polytune.frontend.syntax.refusals import counted
 
 _SIGNS = "from which end a bound counts is settled when the kernel is compiled"
 

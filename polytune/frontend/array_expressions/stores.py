@@ -8,7 +8,6 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.frontend.affine import NotAffineError
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.conversions import check_update
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, negated
@@ -26,9 +25,10 @@ from polytune.frontend.array_expressions.temporaries import (
 )
 from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Operand, Shape, Subscripts, Sum
 from polytune.frontend.array_expressions.views import element_of, moved
-from polytune.frontend.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.expression import Assign, Compare, Element, Expression, Iterator, map_children, walk
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.polyhedral.affine import NotAffineError
+from polytune.frontend.polyhedral.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, is_inexact
 

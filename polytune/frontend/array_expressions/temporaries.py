@@ -11,7 +11,7 @@ from polytune.frontend.array_expressions.sizes import at_least, greatest, loop_b
 from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Shape, Subscripts, Sum
 from polytune.frontend.array_expressions.views import element_of, in_memory, moved
 from polytune.frontend.expression import Assign, Counter, Element, Iterator, Loop, Operation
-from polytune.frontend.frame import Frame
+from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.program import Node, Perform, RangeLoop
 from polytune.frontend.promotion import Value, binary, constant, convert, number, truth
 from polytune.frontend.scop import Array, ArrayRole

@@ -32,7 +32,7 @@ from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand
 from polytune.frontend.array_expressions.views import permuted, rearranged
 from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.promotion import INTEGERS, Value
-from polytune.frontend.refusals import counted
+from polytune.frontend.syntax.refusals import counted
 
 
 def _in_memory(call: ArrayCall, array: ArrayValue) -> ArrayValue:

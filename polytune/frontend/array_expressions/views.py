@@ -10,8 +10,8 @@ from polytune.errors import SourceLocation
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add, product
 from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Shape, Subscripts
 from polytune.frontend.expression import Element, Expression, Iterator, map_children
-from polytune.frontend.frame import Frame, KernelWalk
-from polytune.frontend.meanings import ArrayBinding, ViewBinding
+from polytune.frontend.lowering.frame import Frame, KernelWalk
+from polytune.frontend.lowering.meanings import ArrayBinding, ViewBinding
 from polytune.frontend.promotion import Value
 
 

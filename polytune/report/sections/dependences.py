@@ -6,8 +6,8 @@ from functools import partial
 
 import islpy as isl
 
-from polytune.frontend.budget import ARRAY_BUDGET, within_budget
 from polytune.frontend.generated_names import plain
+from polytune.frontend.polyhedral.budget import ARRAY_BUDGET, within_budget
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.records import dataclass
 from polytune.report.facts import Subject

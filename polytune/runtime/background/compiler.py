@@ -26,8 +26,8 @@ from polytune.environment import BACKGROUND
 from polytune.forking import at_fork
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 from polytune.runtime.background.protocol import Request
-from polytune.runtime.entries import has_address, is_kept
 from polytune.runtime.native.translation import is_enabled as translates
+from polytune.runtime.teams.entries import has_address, is_kept
 
 __all__ = ["BackgroundCompiler", "background", "is_enabled", "request_for"]
 

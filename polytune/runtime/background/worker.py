@@ -19,9 +19,9 @@ from typing import Any, TextIO
 
 from polytune.errors import CompilationError
 from polytune.runtime.background.protocol import READY, Answer, Request
-from polytune.runtime.cache import MODULE_NAMES
-from polytune.runtime.entries import entry_of, is_kept
-from polytune.runtime.trust import read_trusted
+from polytune.runtime.modules.cache import MODULE_NAMES
+from polytune.runtime.modules.trust import read_trusted
+from polytune.runtime.teams.entries import entry_of, is_kept
 
 _SECONDS_BETWEEN_LOOKS = 2.0
 """The seconds between two looks at whether the application is still there."""

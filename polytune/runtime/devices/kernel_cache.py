@@ -22,8 +22,8 @@ import platformdirs
 from polytune.environment import CACHE_DIR
 from polytune.errors import CacheWarning
 from polytune.files import replace_private
-from polytune.runtime.cache import evict, limit_from_environment, mark_used
-from polytune.runtime.trust import UntrustedError, check_folders, make_folders, read_trusted
+from polytune.runtime.modules.cache import evict, limit_from_environment, mark_used
+from polytune.runtime.modules.trust import UntrustedError, check_folders, make_folders, read_trusted
 
 __all__ = ["KernelCache", "kernel_cache", "key_of_kernel"]
 

@@ -23,7 +23,7 @@ import numpy as np
 from polytune.records import dataclass
 from polytune.runtime.devices.device import Box, Device, DeviceBuffer, Event, Stream
 from polytune.runtime.devices.transfers import Rectangle, check_box, pieces, rectangles, view
-from polytune.runtime.threads import maximum_threads
+from polytune.runtime.teams.threads import maximum_threads
 
 __all__ = ["StagedDevice", "StagedStream", "Staging", "copy"]
 

@@ -15,7 +15,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import _Intrinsic as Intrinsic
 
-from polytune.runtime.memory import View, alignment_of, annotate, element_address
+from polytune.runtime.intrinsics.memory import View, alignment_of, annotate, element_address
+from polytune.runtime.intrinsics.vector_types import Mask, Vector
 from polytune.runtime.native import complex_numbers
 from polytune.runtime.native.kinds import NativeValue, NotNativeError, cast, llvm_kind, unified
 from polytune.runtime.native.operations import (
@@ -29,7 +30,6 @@ from polytune.runtime.native.operations import (
     magnitude,
 )
 from polytune.runtime.native.operators import OF_BITS, OF_INTEGERS, binary, comparison, constant, unary
-from polytune.runtime.vector_types import Mask, Vector
 
 __all__ = ["Expressions"]
 

@@ -18,13 +18,13 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from polytune.runtime.memory import View, keep_alive
+from polytune.runtime.intrinsics.memory import View, keep_alive
+from polytune.runtime.intrinsics.vector_types import Mask, Vector, storage_of
 from polytune.runtime.native.expressions import Expressions
 from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, llvm_kind, storage_kind
 from polytune.runtime.native.operations import CASTS, CONTEXT, Parts
 from polytune.runtime.native.source import parsed
 from polytune.runtime.native.store_order import delay_stores
-from polytune.runtime.vector_types import Mask, Vector, storage_of
 
 __all__ = ["lower"]
 

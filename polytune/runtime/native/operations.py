@@ -13,10 +13,10 @@ from numba.core import cgutils, types
 from numba.core.errors import NumbaError
 from numba.extending import _Intrinsic as Intrinsic
 
-from polytune.runtime.memory import keep_alive, view
+from polytune.runtime.intrinsics.memory import keep_alive, view
+from polytune.runtime.intrinsics.vector_types import Vector, storage_of
 from polytune.runtime.native import complex_numbers
 from polytune.runtime.native.kinds import NativeValue, NotNativeError, cast, llvm_kind, storage_kind
-from polytune.runtime.vector_types import Vector, storage_of
 
 __all__ = [
     "CASTS",

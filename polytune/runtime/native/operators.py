@@ -10,10 +10,10 @@ from llvmlite import ir
 from numba.core import types
 
 from polytune.relations import RELATIONS
+from polytune.runtime.intrinsics.vector_types import Mask, Vector
 from polytune.runtime.native import complex_numbers
 from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, common_kind
 from polytune.runtime.native.operations import integer_division, power
-from polytune.runtime.vector_types import Mask, Vector
 
 __all__ = ["OF_BITS", "OF_INTEGERS", "binary", "comparison", "constant", "unary"]
 

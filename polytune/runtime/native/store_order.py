@@ -41,7 +41,7 @@ def delay_stores(function: ir.Function) -> None:
     block, is what it was.
 
     Args:
-        function: the code; metadata say of which array an access is (``polytune.runtime.memory``).
+        function: the code; metadata say of which array an access is (``polytune.runtime.intrinsics.memory``).
     """
     for block in function.blocks:
         if sum(_is_of_array(each, "store") for each in block.instructions) > 1:

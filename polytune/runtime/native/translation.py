@@ -22,13 +22,13 @@ import numba
 from polytune.environment import NATIVE, VERIFY
 from polytune.files import replace_private
 from polytune.forking import at_fork, renew_lock_at_fork
-from polytune.runtime.collector import collector_paused
-from polytune.runtime.compilation import warn_damaged, warn_untrusted
+from polytune.runtime.calls.collector import collector_paused
+from polytune.runtime.modules.compilation import warn_damaged, warn_untrusted
+from polytune.runtime.modules.trust import UntrustedError, check_folder, read_trusted
 from polytune.runtime.native.kinds import NotNativeError
 from polytune.runtime.native.lowering import lower
 from polytune.runtime.native.machine_code import host, load, object_code
 from polytune.runtime.native.source import lines_of, parsed
-from polytune.runtime.trust import UntrustedError, check_folder, read_trusted
 from polytune.version import __version__
 
 __all__ = ["address_of", "is_at_hand", "is_enabled", "is_translatable"]

@@ -34,7 +34,7 @@ from polytune.runtime.devices.device import DeviceLimits
 from polytune.runtime.partitioned.choices import BLOCK, CHOICES, DEPTH, HEIGHT, POINTS_X, POINTS_Y, traits_of
 from polytune.runtime.partitioned.description import DeviceCode, Partitioned
 from polytune.runtime.partitioned.pieces import ALIKE, APART, CPU, OWN, SHARED
-from polytune.runtime.threads import current_threads
+from polytune.runtime.teams.threads import current_threads
 from polytune.tuner import Constraint, Integer, Is, Nominal, Ordinal, Ratio, Space
 
 __all__ = ["VERSION", "constraints_of", "first_shape", "on_device", "with_devices"]

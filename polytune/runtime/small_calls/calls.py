@@ -13,9 +13,9 @@ from llvmlite import binding, ir
 from numba.core import cgutils
 
 from polytune.errors import CompilationError
-from polytune.runtime.entries import caller, entry_of
 from polytune.runtime.small_calls.matrices import SMALL_MATRIX, determining, factoring, inverting, solving
 from polytune.runtime.small_calls.sorting import FEW, SMALL_ROW, interpolating, ordering, searching, sorting
+from polytune.runtime.teams.entries import caller, entry_of
 from polytune.signature import DATA_TYPES
 
 __all__ = ["SmallCall", "small_call"]
@@ -111,14 +111,14 @@ _CALLS = {
     ),
     "numpy.interp *": SmallCall(8, interpolating, ("float64",), FEW, of_results=True),
 }
-"""The functions that have forms, by what ``polytune.runtime.library.run`` is told; those that sort by their names
-alone, as a row is sorted along its one axis, and in one way."""
+"""The functions that have forms, by what ``polytune.runtime.intrinsics.library.run`` is told; those that sort by their
+names alone, as a row is sorted along its one axis, and in one way."""
 
 
 def small_call(text: str) -> SmallCall | None:
     """The forms of a function in compiled code; None where it has none.
 
     Args:
-        text: the function's name and its further arguments, see ``polytune.runtime.library.run``.
+        text: the function's name and its further arguments, see ``polytune.runtime.intrinsics.library.run``.
     """
     return _CALLS.get(text) or _CALLS.get(text.partition(" ")[0])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from polytune.runtime.compilation import keeps_code
+from polytune.runtime.modules.compilation import keeps_code
 from polytune.runtime.small_calls.rows import REPORT, after, element, extent, load, store, word
 
 __all__ = ["SMALL_MATRIX", "determining", "factoring", "inverting", "solving"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from polytune.runtime.compilation import keeps_code
+from polytune.runtime.modules.compilation import keeps_code
 from polytune.runtime.small_calls.rows import REPORT, after, element, extent, load, store, word
 
 __all__ = ["FEW", "SMALL_ROW", "interpolating", "ordering", "searching", "sorting"]

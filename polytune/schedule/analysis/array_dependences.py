@@ -22,7 +22,7 @@ from functools import partial, reduce
 
 import islpy as isl
 
-from polytune.frontend.budget import PROOF_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PROOF_BUDGET, within_budget
 from polytune.frontend.scop import Access, AccessKind, Scop
 from polytune.records import dataclass
 from polytune.schedule.unions import coalesced, domain_of, joined, maps_of, union_of

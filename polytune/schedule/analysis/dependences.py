@@ -22,8 +22,8 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Assign, Branch, Compare, Constant, Element, Expression, Logical, walk
+from polytune.frontend.polyhedral.budget import within_budget
 from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop, Statement
 from polytune.records import dataclass
 from polytune.schedule.analysis.array_dependences import (

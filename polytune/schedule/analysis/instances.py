@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polytune.frontend.budget import PROOF_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PROOF_BUDGET, within_budget
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.regions import MARK, Plan
 from polytune.schedule.unions import domain_of, maps_of, sets_of

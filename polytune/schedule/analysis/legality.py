@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polytune.errors import LegalityError
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.unions import maps_of, sets_of, union_of

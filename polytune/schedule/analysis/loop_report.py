@@ -7,7 +7,7 @@ from functools import partial
 
 import islpy as isl
 
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import ReportedLoop, Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.bands import BandObstacle, analyse_band

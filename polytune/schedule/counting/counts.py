@@ -26,7 +26,7 @@ from functools import partial, reduce
 
 import islpy as isl
 
-from polytune.frontend.budget import ARRAY_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import ARRAY_BUDGET, within_budget
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.records import dataclass
 from polytune.schedule.counting.quasi_polynomial import PiecewiseQuasiPolynomial

@@ -12,7 +12,6 @@ from functools import partial
 import islpy as isl
 import numpy as np
 
-from polytune.frontend.budget import PROOF_BUDGET, within_budget
 from polytune.frontend.expression import (
     Assign,
     Binary,
@@ -27,6 +26,7 @@ from polytune.frontend.expression import (
     Select,
     children,
 )
+from polytune.frontend.polyhedral.budget import PROOF_BUDGET, within_budget
 from polytune.frontend.scop import AccessKind, ArrayRole, Scop
 from polytune.schedule.counting.counts import Counts, cardinality
 from polytune.schedule.unions import union_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.candidate import Attempted, Candidate, Known, Order
 from polytune.schedule.grouping import group_sweeps, number_of_parts

@@ -7,7 +7,7 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import REASSOCIATION, Attempted, Candidate, Known, Need, Order
 from polytune.schedule.scheduler import LEAST_FUSED, MOST_FUSED, Strategy, legal_schedule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.candidate import REASSOCIATION, Attempted, Candidate, Known, Order, PlanOptions
 from polytune.schedule.grouping import is_parallel, parts_of, swept
 from polytune.schedule.orders.scheduled import REDUCTIONS

@@ -14,8 +14,8 @@ from itertools import product
 import islpy as isl
 
 from polytune.errors import LegalityError, SourceLocation
-from polytune.frontend.bits import OPERATORS as BITS
 from polytune.frontend.expression import Binary, Checked, Element, LibraryCall, Loop, Operation, walk
+from polytune.frontend.scalars.bits import OPERATORS as BITS
 from polytune.frontend.scop import Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.bands import open_dependences

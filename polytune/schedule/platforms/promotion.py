@@ -13,7 +13,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polytune.frontend.budget import PROOF_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PROOF_BUDGET, within_budget
 from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop
 from polytune.records import dataclass
 from polytune.schedule.platforms.mapping import Mapping

@@ -28,8 +28,8 @@ from typing import Any
 import islpy as isl
 import numpy as np
 
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.expression import Assign, Binary, Constant, Element, Expression, Iterator, map_children, walk
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
 from polytune.records import dataclass
 from polytune.schedule.analysis.bands import analyse_band

@@ -17,12 +17,12 @@ from functools import reduce
 
 import islpy as isl
 
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.expression import (
     Assign,
     Constant,
     Element,
 )
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Scop, Statement
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.legality import is_proven_legal

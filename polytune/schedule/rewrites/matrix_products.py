@@ -7,7 +7,6 @@ from functools import reduce
 
 import islpy as isl
 
-from polytune.frontend.boxes import intervals_of
 from polytune.frontend.expression import (
     Assign,
     Binary,
@@ -19,6 +18,7 @@ from polytune.frontend.expression import (
     Unary,
     walk,
 )
+from polytune.frontend.polyhedral.boxes import intervals_of
 from polytune.frontend.scop import AccessKind, Scop, Statement
 from polytune.records import dataclass
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.analysis.bands import analyse_band, open_dependences
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import Attempted, Candidate, Order, PlanOptions

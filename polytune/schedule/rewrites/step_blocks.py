@@ -11,7 +11,7 @@ from functools import partial
 
 import islpy as isl
 
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.analysis.dependences import compute_dependences
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.candidate import Attempted, Candidate, Known, Order, PlanOptions

@@ -25,9 +25,9 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.expression import Assign, Element, map_children
 from polytune.frontend.expression import Iterator as Variable
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
 from polytune.records import dataclass
 from polytune.schedule.analysis.array_dependences import Precision

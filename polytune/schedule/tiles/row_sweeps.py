@@ -19,7 +19,7 @@ from itertools import combinations
 
 import islpy as isl
 
-from polytune.frontend.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Scop, Statement
 from polytune.records import dataclass
 from polytune.schedule.analysis.bands import (

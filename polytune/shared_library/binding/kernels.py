@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import ArgumentError, PackageError
-from polytune.runtime.arguments import check_overlap, signature_of
-from polytune.runtime.local_arrays import local_arrays
+from polytune.runtime.calls.arguments import check_overlap, signature_of
+from polytune.runtime.teams.local_arrays import local_arrays
 from polytune.signature import ArrayType, ScalarType, Signature, accepts, parse_type
 
 __all__ = ["Library", "LibraryKernel"]

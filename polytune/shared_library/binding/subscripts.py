@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from polytune.errors import SourceLocation, SubscriptError
-from polytune.runtime.index_blocks import is_outside_by_blocks
+from polytune.runtime.calls.index_blocks import is_outside_by_blocks
 
 __all__ = ["require_range"]
 

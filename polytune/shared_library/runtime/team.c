@@ -1,6 +1,6 @@
 /* Teams: the calling thread and helpers, which wait at a mailbox, on their cores for some milliseconds, then asleep.
    Each call that is under way has helpers of its own.  What happens at a mailbox is in the functions pt_lead, pt_inside,
-   pt_serve and pt_dismiss, which are compiled from polytune/runtime/admission.py. */
+   pt_serve and pt_dismiss, which are compiled from polytune/runtime/teams/admission.py. */
 #define _GNU_SOURCE
 #include "layout.h" /* written for each library */
 #include "runtime.h"

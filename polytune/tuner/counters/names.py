@@ -1,8 +1,8 @@
 """The names of the counters that matter: two vocabularies of NVIDIA's profilers, and polytune's own.
 
 Up to Pascal (compute capability 6) the metrics of nvprof, from Volta and Turing on those of Nsight Compute.  For its
-own kernels polytune counts itself (``polytune.runtime.counters``), and says of each kind of work how long a thread is
-expected to need for it.
+own kernels polytune counts itself (``polytune.runtime.tuning.counters``), and says of each kind of work how long a
+thread is expected to need for it.
 """
 
 from __future__ import annotations

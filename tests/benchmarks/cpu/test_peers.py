@@ -17,7 +17,7 @@ from benchmarks.cpu.python_peers import Pythran, Reference
 from polybench.benchmark import copy_arguments
 from polybench.datasets import Dataset
 from polybench.registry import benchmark
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 
 SECONDS = 60.0
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc on the path")

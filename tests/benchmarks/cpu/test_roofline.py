@@ -8,7 +8,7 @@ from benchmarks.cpu.roofline import parameter_values, roof_of, work_of
 from benchmarks.timing import Sample
 from polybench.datasets import Dataset
 from polybench.registry import benchmark
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.schedule.counting.traffic import reads_old_values
 
 

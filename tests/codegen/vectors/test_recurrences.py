@@ -10,7 +10,7 @@ import pytest
 import polytune
 from polytune.codegen.transform import Target
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from tests.fuzz.interpreted import Interpreter
 
 SMALL = Target(vector_bytes=32, vector_registers=16)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from polytune.runtime.background.compiler import BackgroundCompiler
-from polytune.runtime.cache import ModuleCache
+from polytune.runtime.modules.cache import ModuleCache
 
 KEY = "ba" * 32
 

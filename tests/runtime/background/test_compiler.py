@@ -11,8 +11,8 @@ from polytune.runtime.background import compiler as compiler_module
 from polytune.runtime.background.compiler import request_for
 from polytune.runtime.background.process import WorkerError
 from polytune.runtime.background.protocol import Answer, Request
-from polytune.runtime.cache import ModuleCache
-from polytune.runtime.compilation import compile_for, is_on_disk
+from polytune.runtime.modules.cache import ModuleCache
+from polytune.runtime.modules.compilation import compile_for, is_on_disk
 
 WORD = (types.int64,)
 KEPT = Answer("", True)

@@ -13,8 +13,8 @@ import pytest
 
 from polytune.runtime.background import compiler as compiler_module
 from polytune.runtime.background.protocol import Answer
-from polytune.runtime.entries import caller, entry_of
 from polytune.runtime.native import translation
+from polytune.runtime.teams.entries import caller, entry_of
 
 ROOT = Path(__file__).parents[3]
 

@@ -18,9 +18,9 @@ from polytune.errors import CacheWarning
 from polytune.runtime.background.compiler import request_for
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 from polytune.runtime.background.protocol import Answer, Request
-from polytune.runtime.compilation import compile_for, is_on_disk
-from polytune.runtime.entries import caller, entry_of, is_kept
+from polytune.runtime.modules.compilation import compile_for, is_on_disk
 from polytune.runtime.native import translation
+from polytune.runtime.teams.entries import caller, entry_of, is_kept
 
 ROOT = Path(__file__).parents[3]
 WORD = (types.int64,)

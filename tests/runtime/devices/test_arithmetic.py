@@ -10,9 +10,9 @@ import pytest
 
 from polytune.codegen.python_expressions import expression_text
 from polytune.frontend.expression import Argument, Binary, Call, Unary
-from polytune.frontend.functions import CALLS
-from polytune.runtime import arithmetic
+from polytune.frontend.scalars.functions import CALLS
 from polytune.runtime.devices.arithmetic_text import FLOAT_CALLS
+from polytune.runtime.intrinsics import arithmetic
 from tests.runtime.devices.kernels import compiled, run
 
 TYPES = {"i32": "int32", "i64": "int64", "f32": "float32", "f64": "float64"}

@@ -11,9 +11,17 @@ from itertools import count
 import numba
 import numpy as np
 
-from polytune.runtime.arithmetic import complex_quotient, greatest, least, library_pow, power, quotient, remainder
-from polytune.runtime.context import attach, integer, number
-from polytune.runtime.memory import keep_alive, one_by_one, view
+from polytune.runtime.intrinsics.arithmetic import (
+    complex_quotient,
+    greatest,
+    least,
+    library_pow,
+    power,
+    quotient,
+    remainder,
+)
+from polytune.runtime.intrinsics.memory import keep_alive, one_by_one, view
+from polytune.runtime.teams.context import attach, integer, number
 
 _NUMBERS = count()
 _KNOWN = {

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from llvmlite import binding
 
-from polytune.runtime.entries import Entry, caller
 from polytune.runtime.native.kinds import NotNativeError
 from polytune.runtime.native.lowering import lower
 from polytune.runtime.native.source import parsed
 from polytune.runtime.native.translation import address_of
+from polytune.runtime.teams.entries import Entry, caller
 from tests.runtime.native.bodies import BODIES, Arrays, function_of
 
 

@@ -8,8 +8,8 @@ import textwrap
 
 import pytest
 
-from polytune.runtime.context import attach, number
 from polytune.runtime.native.lowering import lower
+from polytune.runtime.teams.context import attach, number
 
 HEAD = """
 def run(context):

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from polytune.runtime.entries import caller
 from polytune.runtime.native.machine_code import host
 from polytune.runtime.native.translation import address_of
 from polytune.runtime.native.vector_mathematics import library, with_vector_forms
+from polytune.runtime.teams.entries import caller
 from tests.runtime.native.bodies import function_of
 
 FAST = {"reassoc", "contract", "nsz"}

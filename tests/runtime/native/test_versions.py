@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.native import translation
 from tests.golden.kernels import KINDS, OTHERS, Kernel
 

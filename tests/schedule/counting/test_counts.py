@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polytune.frontend.budget import ARRAY_BUDGET
+from polytune.frontend.polyhedral.budget import ARRAY_BUDGET
 from polytune.schedule.counting.counts import (
     array_footprint,
     cardinality,
@@ -141,7 +141,7 @@ def test_too_expensive_is_unknown_and_leaves_no_limit_behind() -> None:
 
 EXHAUSTED = """
 import islpy as isl
-from polytune.frontend.budget import ARRAY_BUDGET
+from polytune.frontend.polyhedral.budget import ARRAY_BUDGET
 from polytune.schedule.counting.counts import cardinality
 
 context = isl.Set("[n, m] -> { : n >= 0 and m >= 0 }")

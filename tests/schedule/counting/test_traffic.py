@@ -9,7 +9,7 @@ from benchmarks.cpu.roofline import parameter_values
 from polybench.datasets import Dataset
 from polybench.registry import benchmark
 from polytune.pipeline import Stages, stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.schedule.counting.traffic import least_bytes, operations_of
 from tests.schedule.kernels import polybench_case
 

@@ -14,7 +14,7 @@ from polytune.codegen.device.kernel import DeviceKernel
 from polytune.codegen.tiles.windows import constrain, window_context
 from polytune.frontend.expression import Binary, Constant, Expression, Iterator, ParameterValue, Select
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.schedule.platforms.mapping import map_region
 from polytune.schedule.platforms.promotion import Window, accesses_of, find_accumulators, find_shared_tiles
 from tests.schedule.instances import points

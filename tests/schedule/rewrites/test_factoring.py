@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.regions import RegionKind

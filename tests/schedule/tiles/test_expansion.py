@@ -9,7 +9,7 @@ import islpy as isl
 import numpy as np
 
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.schedule.regions import Plan
 from polytune.schedule.tiles.expansion import Expansion
 from polytune.schedule.tree import below_mark

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from polytune.runtime.calls.arguments import signature_of
 from polytune.schedule.tiles.distribution import Unrolling
 from tests.schedule.kernels import polybench_case, three_behind
 

@@ -1,0 +1,1 @@
+"""Calls of the user's own functions, and what functions return."""

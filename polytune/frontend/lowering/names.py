@@ -1,0 +1,176 @@
+"""The meaning of a name at the place where it is read."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from polytune.frontend.lowering.frame import Frame, ReconsiderError, SidesOfBranchError, UnknownNameError
+from polytune.frontend.lowering.meanings import (
+    ArrayBinding,
+    Meaning,
+    ObjectBinding,
+    ScalarBinding,
+    Stale,
+    Unknown,
+    UnsizedBinding,
+    ValueBinding,
+    ViewBinding,
+)
+from polytune.frontend.promotion import Value
+from polytune.frontend.scalars.constants import constant_array, tuple_of
+from polytune.signature import DATA_TYPES
+
+
+def note_read(frame: Frame, binding: Stale) -> None:
+    """Start the walk anew where a name is read that means different arrays after the sides of branches, once for each.
+
+    Args:
+        frame: where it is read.
+        binding: what it means.
+
+    Raises:
+        SidesOfBranchError: the walk starts again.
+    """
+    known = frame.kernel.knowledge.read_after
+    if not binding.branches <= known:
+        known |= binding.branches
+        raise SidesOfBranchError
+
+
+def lookup(frame: Frame, node: ast.Name) -> Meaning:
+    """Return what a name is bound to.
+
+    Raises:
+        UnsupportedSourceError: it is bound to nothing, or to different kinds of things.
+        UnknownNameError: a refused statement was to assign it.
+        SidesOfBranchError: it means an array that is not one for all ways that lead here, see ``note_read``.
+        ReconsiderError: it was taken for an affine value, and its value differs between the ways that lead here.
+    """
+    name, binding = node.id, frame.bindings.get(node.id)
+    if isinstance(binding, Unknown):
+        raise UnknownNameError(name)
+    if isinstance(binding, UnsizedBinding):
+        raise frame.source.refusal(
+            node,
+            f"{name!r}, a part of what {binding.call} gives whose size depends on data",
+            "of arrays, the shape must be known before the kernel runs",
+            "compute it from the other parts: r = b - A @ x, and np.sum(r * r)",
+        )
+    if isinstance(binding, Stale):
+        if frame.unique(name) in frame.kernel.knowledge.unknown:
+            raise UnknownNameError(name)
+        note_read(frame, binding)
+        if binding.array:
+            raise frame.source.refusal(
+                node,
+                f"the array {name!r} is read where it may be one of several",
+                "it is assigned in a loop or a branch that ends before, and which array a name means must not depend "
+                "on what has run",
+                f"make the array before, and assign its elements there: {name}[:] = ...",
+            )
+        if frame.unique(name) in frame.kernel.knowledge.in_memory:
+            raise frame.source.refusal(
+                node,
+                f"{name!r} means an array, a tuple or None on one way that leads here, and something else on another",
+                "what a name means must be known without running the program",
+                "use a name of its own for each",
+            )
+        raise ReconsiderError(frame.unique(name))
+    if binding is not None:
+        return binding
+    if name in frame.assigned:
+        if frame.unique(name) in frame.kernel.knowledge.unknown:
+            raise UnknownNameError(name)
+        if name in frame.carried:
+            if frame.unique(name) not in frame.kernel.knowledge.in_memory:
+                raise ReconsiderError(frame.unique(name))
+            return ScalarBinding(frame.unique(name))
+        raise frame.source.refusal(
+            node,
+            f"{name!r} is read before it is assigned",
+            "it has no value here",
+            f"assign {name!r} before this line",
+        )
+    try:
+        value = frame.source.resolve(name)
+        if isinstance(value, np.ndarray):
+            return ArrayBinding(constant_array(frame, node, name, value))
+        return tuple_of(value) or ObjectBinding(value)
+    except KeyError:
+        raise frame.source.refusal(
+            node,
+            f"the name {name!r} is not defined",
+            "it is neither an argument, nor a variable of the kernel, nor a name of its module",
+            "define it before the kernel is called, or pass it as an argument",
+        ) from None
+
+
+def outside_object(frame: Frame, node: ast.expr) -> Any:
+    """The Python object that a dotted name such as ``math.sqrt``, or ``np.finfo(np.float32).max``, means, or None if
+    it is nothing from outside."""
+    if isinstance(node, ast.Name):
+        binding = lookup(frame, node)
+        return _without_numba(binding.value) if isinstance(binding, ObjectBinding) else None
+    if isinstance(node, ast.Attribute):
+        owner = outside_object(frame, node.value)
+        return None if owner is None else _without_numba(getattr(owner, node.attr, None))
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        function = outside_object(frame, node.func)
+        if function is type:
+            return _type_of_number(frame, node.args[0])
+        if function is np.finfo or function is np.iinfo:
+            try:
+                return function(element_type(frame, node.args[0]))
+            except (TypeError, ValueError):
+                return None
+    return None
+
+
+def is_of_numba(function: object, name: str) -> bool:
+    """Return whether a function is Numba's of this name."""
+    module = getattr(function, "__module__", None) or ""
+    return module.partition(".")[0] == "numba" and getattr(function, "__name__", "") == name
+
+
+def _without_numba(value: Any) -> Any:
+    """The type of NumPy's that a type of Numba's, as ``numba.float32``, stands for; any other object itself."""
+    if type(value).__module__.startswith("numba.core.types"):
+        name = {"boolean": "bool"}.get(str(value), str(value))
+        return np.dtype(name).type if name in DATA_TYPES else value
+    return value
+
+
+def _type_of_number(frame: Frame, node: ast.expr) -> type | None:
+    """Return what ``type(x)`` is of a variable or an element; None for anything else, or where it is not known yet."""
+    value: Value | None = None
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        base = lookup(frame, node.value)
+        if isinstance(base, ArrayBinding):
+            array = frame.kernel.arrays[base.array]
+            items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            is_element = len(items) == array.ndim and not any(isinstance(item, ast.Slice) for item in items)
+            return np.dtype(array.dtype).type if is_element else None
+    elif isinstance(node, ast.Name):
+        binding = lookup(frame, node)
+        if isinstance(binding, ValueBinding):
+            value = binding.value
+        elif isinstance(binding, ScalarBinding):
+            value = frame.kernel.scalar(binding.scalar)
+    if value is None:
+        return None
+    plain = {"bool": bool, "int64": int, "float64": float, "complex128": complex}
+    return plain[value.dtype] if value.weak else np.dtype(value.dtype).type
+
+
+def element_type(frame: Frame, node: ast.expr) -> Any:
+    """Return what a name of an element type, or ``A.dtype`` of an array, means."""
+    if isinstance(node, ast.Attribute) and node.attr == "dtype" and isinstance(node.value, ast.Name):
+        binding = lookup(frame, node.value)
+        if isinstance(binding, ArrayBinding):
+            return frame.kernel.arrays[binding.array].dtype
+        if isinstance(binding, ViewBinding):
+            return binding.view.dtype
+    return outside_object(frame, node)

@@ -1,0 +1,1 @@
+"""The polyhedral model of a typed program, with isl."""

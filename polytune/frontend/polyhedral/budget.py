@@ -1,0 +1,159 @@
+"""isl under a bound on its work: an integer set operation may take exponential time, or fail, and a compiler may not.
+
+Every phase that may take long has a way out when isl gives up: a kernel whose accesses cannot be checked is refused,
+dependences become coarser, a schedule, a plan or a version is left out, a count is unknown.  What runs under a budget
+must not pass callbacks to isl: exceptions do not come out of them safely.
+
+A phase's own budget counts isl's basic operations, which is the same on every machine.  All phases of a kernel together
+have another one, of processor time (``ProcessorTime``): once it is used up, what is not needed for a first version is
+left out, and what isl is doing then is ended (``interruption.py``).
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+import islpy as isl
+
+from polytune.frontend.polyhedral.interruption import interrupted_after
+
+Result = TypeVar("Result")
+
+QUESTION_BUDGET = 20_000
+"""isl's budget for a question while a source is read, as whether two extents are equal: some milliseconds.  All of
+these are in its own basic operations."""
+
+ARRAY_BUDGET = 100_000
+"""isl's budget for what concerns one array, and for one count: some tens of milliseconds."""
+
+PROOF_BUDGET = 1_000_000
+"""isl's budget for one proof, or one bound: a quarter of a second."""
+
+PHASE_BUDGET = 4_000_000
+"""isl's budget for one phase, as a schedule, a plan or the loops of a version: a second or two, and three times what
+the scheduler takes for any kernel of PolyBench."""
+
+OPERATIONS_A_SECOND = 1_500_000
+"""The number of its basic operations that isl does in a second where they are slow, as when it generates loops."""
+
+NEEDED_SECONDS = 2.0
+"""The processor time of what is done even when the kernel has used up its own, in seconds."""
+
+_LEAST = 10_000
+_log = logging.getLogger(__name__)
+
+
+class ProcessorTime:
+    """The processor time, in seconds, that all phases of a kernel have together; it runs while one of them does."""
+
+    def __init__(self, seconds: float):
+        self._whole = seconds
+        self._used = 0.0
+        self._since: float | None = None
+        self._share = 1.0
+
+    @contextmanager
+    def running(self, share: float = 1.0) -> Iterator[None]:
+        """Count what this thread does, and end all budgets within when so large a part of the whole has been used.
+
+        The time is counted once where this is within itself.
+        """
+        outer, self._share = self._share, share
+        is_outermost = self._since is None
+        token = _running.set(self)
+        if is_outermost:
+            self._since = time.thread_time()
+        try:
+            yield
+        finally:
+            if is_outermost and self._since is not None:
+                self._used += time.thread_time() - self._since
+                self._since = None
+            self._share = outer
+            _running.reset(token)
+
+    @property
+    def used(self) -> float:
+        """Return how much has been used so far, in seconds."""
+        return self._used + (0.0 if self._since is None else time.thread_time() - self._since)
+
+    @property
+    def left(self) -> float:
+        """Return how much is left of the part that may be used now, in seconds; less than 0 where it has been
+        overdrawn."""
+        return self._share * self._whole - self.used
+
+
+_running: ContextVar[ProcessorTime | None] = ContextVar("processor time of the kernel at work", default=None)
+
+
+def _seconds_left() -> float:
+    """Return how much is left of the kernel's processor time, in seconds; infinite where no kernel's is counted."""
+    running = _running.get()
+    return float("inf") if running is None else running.left
+
+
+def is_time_left() -> bool:
+    """Return whether the kernel at work may use more processor time; always where no kernel's is counted."""
+    return _seconds_left() > 0
+
+
+def _operations_in(seconds: float) -> int:
+    """Return how many operations isl does in a time, about."""
+    return sys.maxsize if seconds > 1e6 else max(_LEAST, int(seconds * OPERATIONS_A_SECOND))
+
+
+def within_budget(
+    context: isl.Context, operations: int, work: Callable[[], Result], *, needed: bool = False
+) -> Result | None:
+    """The result of ``work``, or None when isl gave up, after ``operations`` of its basic operations or with an error.
+
+    isl reports an exhausted quota as some error of whatever it was doing, or not at all where it can do without, so
+    the quota itself is asked whether it has been reached: then nothing that was computed is used.  Its other errors,
+    such as "total dimensionality changed unexpectedly", are failures of single operations on relations that are right,
+    and leave the context as it was.  Failures of anything but isl are raised as they are.  A budget within another one
+    is its own: the outer one counts anew after it.
+
+    Args:
+        context: isl's context, which counts the operations.
+        operations: how many there may be.
+        work: what is to be done.
+        needed: whether it is done even when the kernel has used up its processor time, in ``NEEDED_SECONDS`` at most.
+    """
+    seconds = NEEDED_SECONDS if needed else _seconds_left()
+    if seconds <= 0:
+        return None
+    if not needed:
+        operations = min(operations, _operations_in(seconds))
+    outer = context.get_max_operations()
+    context.reset_operations()
+    context.set_max_operations(operations)
+    try:
+        with interrupted_after(context, seconds):
+            try:
+                result = work()
+            except Exception as error:
+                if isinstance(error, isl.Error) or _is_exhausted(context):
+                    _log.debug("isl gave up: %s", error)
+                    return None
+                raise
+            else:
+                return None if _is_exhausted(context) else result
+    finally:
+        context.set_max_operations(outer)
+        context.reset_operations()
+
+
+def _is_exhausted(context: isl.Context) -> bool:
+    """Return whether operations or time are used up: then every further operation fails, the smallest too."""
+    try:
+        isl.Val.one(context)
+    except isl.Error:
+        return True
+    return False

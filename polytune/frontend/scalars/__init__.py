@@ -1,0 +1,1 @@
+"""Expressions of numbers, subscripts and tuples as typed values."""

@@ -1,0 +1,1 @@
+"""Rewrites of the syntax tree, before anything in it has a meaning."""

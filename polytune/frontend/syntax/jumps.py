@@ -1,0 +1,365 @@
+"""Jumps as branches: what ``return``, ``break`` and ``continue`` skip stands under conditions, in the syntax tree.
+
+After a branch that always jumps, what follows goes into its other side.  After one that jumps on some ways only, a flag
+says whether it has.  Loops that an iteration may end early are of two kinds:
+
+- where nothing but single statements, and loops of this kind, are inside, the loop is left as it is, marked
+  (``is_sequential``), and becomes part of one statement;
+- where it has other loops inside, as a time loop that ends when its sweeps have converged, it runs through all of its
+  iterations, and a flag says whether those do anything.  So the loops inside are scheduled as any others.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from polytune.frontend.syntax.comprehensions import is_required
+from polytune.frontend.syntax.source import nodes_inside
+from polytune.records import dataclass
+
+Made = TypeVar("Made", bound=ast.AST)
+
+Fresh = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Structured:
+    """A body without jumps, but for ``break`` and ``continue`` in sequential loops.
+
+    Attributes:
+        statements: the body; of each ``return`` nothing follows on its way, and it has a number, ``site``, from 1.
+        returned: the variable that says at which site the function has returned, 0 where at none; None where it ends
+            with its only ``return``, or has none.
+    """
+
+    statements: list[ast.stmt]
+    returned: str | None
+
+
+def structured(body: Sequence[ast.stmt], fresh: Fresh, is_over_values: Callable[[ast.expr], bool]) -> Structured:
+    """The body of a function with its jumps made branches.
+
+    Args:
+        body: its statements, which stay as they are.
+        fresh: gives a name that the function does not have, like the one given.
+        is_over_values: whether what a loop goes over are values that are seen in the source, so that it is written out.
+    """
+    body = [_Raising().visit(copy.deepcopy(each)) if _raises(each) else each for each in body]
+    returns = _jumps(body, ast.Return)
+    jumps = (ast.Break, ast.Continue)
+    has_else = any(isinstance(node, ast.For | ast.While) and node.orelse for node in nodes_inside(body))
+    if not returns and not has_else and not any(isinstance(node, jumps) for node in nodes_inside(body)):
+        return Structured(list(body), None)
+    is_plain = not returns or (len(returns) == 1 and returns[0] is body[-1])
+    returned = None if is_plain else fresh("returned")
+    statements, _ = _Structurer(fresh, returned, is_over_values).block(body, _Around())
+    if returned is not None:
+        statements = [_assignment(returned, 0, body[0]), *statements]
+    return Structured(statements, returned)
+
+
+def with_one_return(
+    body: Sequence[ast.stmt], result: str, fresh: Fresh, is_over_values: Callable[[ast.expr], bool]
+) -> list[ast.stmt] | None:
+    """The body of a function with one name for what it returns, which stands alone at its end; None where a loop
+    returns.
+
+    Args:
+        body: its statements, which stay as they are; all ways to their end lead to a ``return``.
+        result: the name.
+        fresh: gives a name that the function does not have, like the one given.
+        is_over_values: see `structured`.
+    """
+    if any(_jumps([node], ast.Return) for node in nodes_inside(body) if isinstance(node, ast.For | ast.While)):
+        return None
+    made, last = structured(body, fresh, is_over_values), body[-1]
+    statements = [_Assigning(result).visit(copy.deepcopy(each)) for each in made.statements]
+    if made.returned is not None and not _is_read(made.returned, statements):
+        statements = _without(made.returned, statements)
+    returned = ast.copy_location(ast.Return(ast.copy_location(ast.Name(result, ast.Load()), last)), last)
+    return [*statements, returned]
+
+
+class _Assigning(ast.NodeTransformer):
+    """Puts assignments to a name in place of returns."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        assert node.value is not None
+        target = ast.copy_location(ast.Name(self.name, ast.Store()), node)
+        return ast.copy_location(ast.Assign([target], node.value), node)
+
+
+@dataclass(frozen=True)
+class _Around:
+    """The innermost loop around.
+
+    Attributes:
+        kind: ``""`` outside of loops, ``"sequential"`` where jumps stay, ``"counted"`` where they are flags.
+        left: the flag that says that an iteration is over; ``ended`` the one that says that the loop is.
+    """
+
+    kind: str = ""
+    left: str | None = None
+    ended: str | None = None
+
+
+class _Structurer:
+    def __init__(self, fresh: Fresh, returned: str | None, is_over_values: Callable[[ast.expr], bool]):
+        self.fresh, self.returned, self.is_over_values = fresh, returned, is_over_values
+        self.sites = 0
+
+    def block(self, body: Sequence[ast.stmt], around: _Around) -> tuple[list[ast.stmt], bool]:
+        """The statements with their jumps made branches, and whether control never comes to their end."""
+        made: list[ast.stmt] = []
+        for position, statement in enumerate(body):
+            rest = body[position + 1 :]
+            match statement:
+                case ast.Return():
+                    return [*made, *self.leave(statement, around)], True
+                case ast.Break():
+                    return [*made, *self.end(statement, around)], True
+                case ast.Continue():
+                    return [*made, *self.skip(statement, around)], True
+                case ast.If() if self.may_leave(statement, around):
+                    then, then_left = self.block(statement.body, around)
+                    if then_left and around.kind != "sequential":
+                        otherwise, left = self.block([*statement.orelse, *rest], around)
+                        return [*made, _branch(statement, then, otherwise)], left
+                    otherwise, otherwise_left = self.block(statement.orelse, around)
+                    if otherwise_left and around.kind != "sequential":
+                        again, left = self.block([*statement.body, *rest], around)
+                        return [*made, _branch(statement, again, otherwise)], left
+                    made.append(_branch(statement, then, otherwise))
+                    if then_left and otherwise_left:
+                        return made, True
+                    if around.kind == "sequential" or not rest:
+                        continue
+                    flag = around.left if around.kind else self.returned
+                    assert flag is not None
+                    return [*made, self.unless(flag, rest, around)], False
+                case ast.If(_, inside, others):
+                    made.append(_branch(statement, self.block(inside, around)[0], self.block(others, around)[0]))
+                case ast.For(orelse=otherwise) | ast.While(orelse=otherwise) if otherwise:
+                    again, left = self.block([*self.without_else(statement), *rest], around)
+                    return [*made, *again], left
+                case ast.For() | ast.While():
+                    made += self.loop(statement)
+                    if self.returned is not None and _jumps([statement], ast.Return):
+                        # Whether the loop has returned is asked at its end.
+                        made += self.after_loop(statement, rest, around)
+                        return made, False
+                case _:
+                    made.append(statement)
+        return made, False
+
+    def without_else(self, node: ast.For | ast.While) -> list[ast.stmt]:
+        """A loop with an ``else``, and what the else holds after it, unless the loop has ended by a ``break``."""
+        if not any(isinstance(jump, ast.Break) for jump in own_jumps(node.body)):
+            return [_copied(node, node.body, orelse=[]), *node.orelse]
+        broken = self.fresh("broken")
+        body = _noting_breaks(node.body, broken)
+        loop = _copied(node, body, orelse=[])
+        return [_assignment(broken, 0, node), loop, _branch_on(broken, "==", node.orelse, node.orelse[0])]
+
+    def after_loop(self, loop: ast.stmt, rest: Sequence[ast.stmt], around: _Around) -> list[ast.stmt]:
+        """Return what follows a loop that may have returned."""
+        assert self.returned is not None
+        if around.kind == "sequential":
+            leave = _branch_on(self.returned, "!=", [ast.copy_location(ast.Break(), loop)], loop)
+            return [leave, *self.block(rest, around)[0]]
+        made: list[ast.stmt] = []
+        if around.kind == "counted":
+            assert around.left is not None and around.ended is not None
+            flags: list[ast.stmt] = [_assignment(around.left, 1, loop), _assignment(around.ended, 1, loop)]
+            made.append(_branch_on(self.returned, "!=", flags, loop))
+        return [*made, self.unless(self.returned, rest, around)] if rest else made
+
+    def unless(self, flag: str, rest: Sequence[ast.stmt], around: _Around) -> ast.stmt:
+        """Return what follows, where a flag is not set."""
+        return _branch_on(flag, "==", self.block(rest, around)[0], rest[0])
+
+    def may_leave(self, statement: ast.stmt, around: _Around) -> bool:
+        """Return whether a statement holds a jump out of the block it stands in."""
+        if _jumps([statement], ast.Return):
+            return True
+        return bool(around.kind) and bool(own_jumps([statement]))
+
+    def leave(self, statement: ast.Return, around: _Around) -> list[ast.stmt]:
+        """A ``return``."""
+        self.sites += 1
+        numbered = ast.copy_location(ast.Return(statement.value), statement)
+        numbered.site = self.sites  # type: ignore[attr-defined]
+        numbered.raised = getattr(statement, "raised", None)  # type: ignore[attr-defined]
+        made: list[ast.stmt] = [numbered]
+        if self.returned is not None:
+            made.append(_assignment(self.returned, self.sites, statement))
+        return made + (self.end(statement, around) if around.kind else [])
+
+    def end(self, statement: ast.stmt, around: _Around) -> list[ast.stmt]:
+        """A ``break``."""
+        if around.kind != "counted":
+            return [ast.copy_location(ast.Break(), statement)]
+        assert around.ended is not None
+        return [_assignment(around.ended, 1, statement), *self.skip(statement, around)]
+
+    def skip(self, statement: ast.stmt, around: _Around) -> list[ast.stmt]:
+        """A ``continue``."""
+        if around.kind == "sequential":
+            return [ast.copy_location(ast.Continue(), statement)]
+        return [] if around.left is None else [_assignment(around.left, 1, statement)]
+
+    def loop(self, node: ast.For | ast.While) -> list[ast.stmt]:
+        """A loop, and what stands before it."""
+        ends = _ends_early(node)
+        if isinstance(node, ast.While) or (ends and self.is_sequential(node)):
+            made = _copied(node, self.block(node.body, _Around("sequential"))[0])
+            made.is_sequential = True
+            return [made]
+        left = self.fresh("left") if own_jumps(node.body) or ends else None
+        ended = self.fresh("ended") if ends else None
+        inside = self.block(node.body, _Around("counted", left, ended))[0]
+        if left is not None and _is_read(left, inside):
+            inside = [_assignment(left, 0, node.body[0]), *inside]
+        else:
+            inside = _without(left, inside)
+        if ended is None:
+            return [_copied(node, inside)]
+        runs = self.fresh("runs")
+        going = ast.IfExp(_compared(ended, "==", 0), ast.Constant(1), ast.Constant(0))
+        first = _placed(ast.Assign([ast.Name(runs, ast.Store())], going), node.body[0])
+        # After the loop its variables have the values of the last iteration that did anything.
+        counted, renamed = copy.deepcopy(node.target), []
+        for name in (part for part in ast.walk(counted) if isinstance(part, ast.Name)):
+            own = self.fresh(name.id)
+            moved = ast.Assign([ast.Name(name.id, ast.Store())], ast.Name(own, ast.Load()))
+            renamed.append(_placed(moved, node.target))
+            name.id = own
+        made = _copied(node, [first, _branch_on(runs, "!=", [*renamed, *inside], node.body[0])])
+        made.target = counted
+        return [_assignment(ended, 0, node), made]
+
+    def is_sequential(self, node: ast.For) -> bool:
+        """Return whether all counted loops inside may end early too, and it is not over values that are seen in the
+        source."""
+        if self.is_over_values(node.iter):
+            return False
+        loops = [inner for inner in nodes_inside(node.body) if isinstance(inner, ast.For)]
+        return all(_ends_early(inner) or self.is_over_values(inner.iter) for inner in loops)
+
+
+def _ends_early(node: ast.For | ast.While) -> bool:
+    """Return whether a loop has a ``break`` of its own, or a ``return`` inside."""
+    own = any(isinstance(jump, ast.Break) for jump in own_jumps(node.body))
+    return own or bool(_jumps(node.body, ast.Return))
+
+
+def _raises(statement: ast.stmt) -> bool:
+    return any(not is_required(each) for each in _jumps([statement], (ast.Raise, ast.Assert)))
+
+
+class _Raising(ast.NodeTransformer):
+    """Makes a ``return`` of each ``raise``, marked (``raised``), and one under a condition of each ``assert``."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node  # it is another function's
+
+    def visit_Raise(self, node: ast.Raise) -> ast.Return:
+        made = ast.copy_location(ast.Return(None), node)
+        made.raised = node  # type: ignore[attr-defined]
+        return made
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        if is_required(node):
+            return node
+        arguments = [] if node.msg is None else [node.msg]
+        error = ast.Call(ast.Name("AssertionError", ast.Load()), arguments, [])
+        raised = self.visit_Raise(_placed(ast.Raise(error), node))
+        test = ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node)
+        return ast.copy_location(ast.If(test, [raised], []), node)
+
+
+def _jumps(statements: Sequence[ast.stmt], kind: type[ast.stmt] | tuple[type[ast.stmt], ...]) -> list[Any]:
+    return [node for node in nodes_inside(statements) if isinstance(node, kind)]
+
+
+def own_jumps(statements: Sequence[ast.stmt]) -> list[ast.AST]:
+    """Every ``break`` and ``continue`` of the loop that the statements are the body of, or are in."""
+    found: list[ast.AST] = []
+    for statement in statements:
+        match statement:
+            case ast.Break() | ast.Continue():
+                found.append(statement)
+            case ast.If(_, then, otherwise):
+                found += own_jumps([*then, *otherwise])
+            case ast.For(orelse=otherwise) | ast.While(orelse=otherwise):
+                found += own_jumps(otherwise)
+    return found
+
+
+def _noting_breaks(statements: Sequence[ast.stmt], flag: str) -> list[ast.stmt]:
+    """Statements of a loop with a flag set before each ``break`` of it."""
+    made: list[ast.stmt] = []
+    for statement in statements:
+        match statement:
+            case ast.Break():
+                made.append(_assignment(flag, 1, statement))
+            case ast.If(_, then, otherwise) if own_jumps([statement]):
+                statement = _branch(statement, _noting_breaks(then, flag), _noting_breaks(otherwise, flag))
+        made.append(statement)
+    return made
+
+
+def _is_read(name: str, statements: Sequence[ast.stmt]) -> bool:
+    names = (node for node in nodes_inside(statements) if isinstance(node, ast.Name))
+    return any(node.id == name and isinstance(node.ctx, ast.Load) for node in names)
+
+
+def _without(name: str | None, statements: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements without the assignments to a flag that nothing reads."""
+    made: list[ast.stmt] = []
+    for statement in statements:
+        match statement:
+            case ast.Assign([ast.Name(target)]) if target == name:
+                continue
+            case ast.If(_, then, otherwise):
+                statement = _branch(statement, _without(name, then), _without(name, otherwise))
+        made.append(statement)
+    return made
+
+
+def _branch(node: ast.If, then: list[ast.stmt], otherwise: list[ast.stmt]) -> ast.If:
+    return ast.copy_location(ast.If(node.test, then or [ast.copy_location(ast.Pass(), node)], otherwise), node)
+
+
+def _branch_on(flag: str, symbol: str, then: list[ast.stmt], place: ast.AST) -> ast.If:
+    return _placed(ast.If(_compared(flag, symbol, 0), then or [ast.Pass()], []), place, deep=False)
+
+
+def _compared(flag: str, symbol: str, value: int) -> ast.Compare:
+    operator = ast.Eq() if symbol == "==" else ast.NotEq()
+    return ast.Compare(ast.Name(flag, ast.Load()), [operator], [ast.Constant(value)])
+
+
+def _assignment(name: str, value: int, place: ast.AST) -> ast.Assign:
+    return _placed(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value)), place)
+
+
+def _placed(made: Made, place: ast.AST, *, deep: bool = True) -> Made:
+    """A new node, and all that is new below it, at the place of another one."""
+    nodes: Iterable[ast.AST] = (made, *ast.walk(made.test)) if isinstance(made, ast.If) and not deep else ast.walk(made)
+    for node in nodes:
+        ast.copy_location(node, place)
+    return made
+
+
+def _copied(node: Any, body: list[ast.stmt], **changes: Any) -> Any:
+    """A loop with another body."""
+    fields = {name: getattr(node, name) for name in node._fields} | changes
+    fields["body"] = body or [ast.copy_location(ast.Pass(), node)]
+    return ast.copy_location(type(node)(**fields), node)

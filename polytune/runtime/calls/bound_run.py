@@ -1,0 +1,152 @@
+"""A run that can be made again and again: its function, its context and its local arrays."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from polytune.runtime.calls.argument_layout import write_address
+from polytune.runtime.teams.context_memory import ContextMemory
+from polytune.runtime.teams.helpers import run_team
+from polytune.runtime.teams.local_arrays import result_array
+
+__all__ = ["BoundRun"]
+
+
+class BoundRun:
+    """A run whose context is known, in memory of its own: one at a time.
+
+    What it returns is memory of the caller's, and is made anew for each time.
+
+    Args:
+        context: its own, filled.
+        function: the version, for a team the address of its C entry.
+        workers: how many may work; 0 for a version without a team.
+        scratch: the memory for local arrays, for scalars, which begin as they are now, and for what is returned.
+        returned: which of these are returned, by their places, and where in the context their addresses are, in bytes.
+        zeroed: which of the arrays begin with zeros, by their places.
+        check: raises what is wrong with the elements of arguments, of which the integers that are computed are given,
+            too; None where nothing has to be tested each time.
+        value: of the arguments, the memory and these integers, what the kernel returns; None where it returns nothing.
+        parameters: the integers that are in the context.
+        parameter_offset: where they begin there, in bytes.
+
+    Attributes:
+        address: of the context.
+        context: its own; marked as left while a helper may still be at work in it, so that it must not be run again.
+        parameters: the integers that are in the context.
+        has_checks: whether something has to be tested each time.
+        has_arrays: whether local arrays have to be made ready before a run.
+        has_result: whether the kernel returns something.
+    """
+
+    __slots__ = (
+        "_check",
+        "_cleared",
+        "_function",
+        "_made",
+        "_pack_parameters",
+        "_parameter_offset",
+        "_scalars",
+        "_scratch",
+        "_value",
+        "_workers",
+        "address",
+        "context",
+        "has_arrays",
+        "has_checks",
+        "has_result",
+        "parameters",
+    )
+
+    def __init__(
+        self,
+        context: ContextMemory,
+        function: Any,
+        workers: int,
+        scratch: Sequence[np.ndarray],
+        *,
+        returned: Sequence[tuple[int, int]],
+        zeroed: frozenset[int],
+        check: Callable[[Sequence[Any], Sequence[int]], None] | None,
+        value: Callable[[Sequence[Any], Sequence[np.ndarray], Sequence[int]], Any] | None,
+        parameters: Sequence[int],
+        parameter_offset: int,
+    ):
+        self.context, self._function, self._workers = context, function, workers
+        made = {place: (offset, scratch[place].shape, scratch[place].dtype) for place, offset in returned}
+        self._made = [(place, *each, place in zeroed) for place, each in made.items()]
+        # Of what is returned nothing is kept: it would be memory that the caller has given up.
+        self._scratch: list[Any] = [None if place in made else array for place, array in enumerate(scratch)]
+        kept = [(place, array) for place, array in enumerate(self._scratch) if array is not None]
+        self._scalars = [(array.data.cast("B"), array.tobytes()) for _, array in kept if array.shape == (1,)]
+        self._cleared = [array for place, array in kept if place in zeroed and array.shape != (1,)]
+        self._value, self._check = value, check
+        self.has_checks, self.has_result = check is not None, value is not None
+        self.has_arrays = bool(self._scalars or self._cleared or self._made)
+        self.parameters, self._parameter_offset = parameters, parameter_offset
+        self._pack_parameters = struct.Struct(f"={len(parameters)}q").pack_into
+        self.address = context.address
+        # A helper that is left behind may still be at work in what nobody else has then.
+        context.owner = context.owner, self._scratch
+
+    @property
+    def kept_bytes(self) -> int:
+        """Return how much memory it has for local arrays."""
+        return sum(array.nbytes for array in self._scratch if array is not None)
+
+    @property
+    def memory(self) -> memoryview:
+        """Return the bytes of its context."""
+        return self.context.memory
+
+    def check(self, arguments: Sequence[Any], parameters: Sequence[int]) -> None:
+        """Have some integers in the context, and test what has to be tested each time.
+
+        Args:
+            arguments: those of the call.
+            parameters: the integers that are computed from them.
+
+        Raises:
+            Exception: what the kernel itself raises for such arguments.
+            SubscriptError: a number in an index array is out of range.
+        """
+        if parameters is not self.parameters:
+            self._pack_parameters(self.context.memory, self._parameter_offset, *parameters)
+            self.parameters = parameters
+        if self._check is not None:
+            self._check(arguments, parameters)
+
+    def begin(self) -> None:
+        """Have the local arrays as they are before a run."""
+        for memory, first in self._scalars:
+            memory[:] = first
+        for array in self._cleared:
+            array.fill(0)
+        for place, offset, shape, dtype, is_zeroed in self._made:
+            array = self._scratch[place] = result_array(shape, dtype, zeroed=is_zeroed)
+            write_address(array, self.address + offset)
+
+    def run(self) -> None:
+        """Run it once."""
+        if self._workers:
+            run_team(self._function, self.context, self._workers)
+        else:
+            self._function(self.context.address)
+
+    def result(self, arguments: Sequence[Any]) -> Any:
+        """Return what the kernel returns, after a run.
+
+        Raises:
+            SubscriptError: a subscript was out of range while it ran.
+        """
+        if self._value is None:
+            return None
+        try:
+            return self._value(arguments, self._scratch, self.parameters)
+        finally:
+            for place, *_ in self._made:
+                self._scratch[place] = None

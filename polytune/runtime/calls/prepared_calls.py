@@ -1,0 +1,327 @@
+"""Preparation of calls: their types decide the generated module, their sizes the tuner."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polytune.errors import ArgumentError
+from polytune.forking import renew_lock_at_fork
+from polytune.history.store import HistoryStore, default_store
+from polytune.runtime.calls.argument_binding import ArgumentBinding
+from polytune.runtime.calls.arguments import signature_of
+from polytune.runtime.calls.failed_tuners import FailedTuners
+from polytune.runtime.calls.invocation import Invocation, Outcome
+from polytune.runtime.calls.prepared_run import PreparedRun
+from polytune.runtime.calls.settled import SettledCalls
+from polytune.runtime.modules.generated import GeneratedKernel
+from polytune.runtime.modules.outside import OutsideValues
+from polytune.runtime.partitioned.device_arrays import taken_in
+from polytune.runtime.partitioned.residency import Residence
+from polytune.runtime.teams.threads import current_threads
+from polytune.runtime.tuning.borrowed import BorrowedChoices
+from polytune.runtime.tuning.prediction import Prediction
+from polytune.runtime.tuning.rules import Thresholds
+from polytune.runtime.tuning.tunable import Case, TunableKernel
+from polytune.runtime.tuning.tuning_mode import MODES
+from polytune.runtime.tuning.tuning_problem import TuningProblem, choices_for, history_key, make_tuner
+from polytune.signature import Signature, Structure
+from polytune.tracebacks import shows_frames_of_callers
+from polytune.tuner import Budget, Configuration, OnlineTuner, Search, Space, check_search
+
+__all__ = ["PreparedCall", "PreparingKernel", "Provider"]
+
+Provider = Callable[[Signature], tuple[str, GeneratedKernel]]
+"""Gives for a type signature a name that is the same in every process, and the generated kernel."""
+
+
+class _Accepted(NamedTuple):
+    """A call's arguments in order, host arrays in place of those at home on devices, and their types."""
+
+    signature: Signature
+    values: tuple[Any, ...]
+    at_home: dict[str, Residence]
+
+
+class PreparedCall(NamedTuple):
+    """A call whose arguments fit, and what it is one of: the generated kernel, by its name too, and the class of
+    calls."""
+
+    name: str
+    generated: GeneratedKernel
+    invocation: Invocation
+    case: Case
+
+
+class PreparingKernel(TunableKernel):
+    """A kernel that prepares calls, each for a class of calls with a tuner of its own, and runs single configurations.
+
+    Attributes:
+        thresholds: from when on a device may pay; None where they are measured.
+    """
+
+    __qualname__: str
+
+    def __init__(
+        self,
+        name: str,
+        signature: inspect.Signature,
+        provider: Provider,
+        store: HistoryStore | None = None,
+        *,
+        budget: Budget | int | str | None = None,
+        thresholds: Thresholds | None = None,
+        background: bool = True,
+        seed: int = 0,
+        search: Search | None = None,
+    ):
+        """
+        Args:
+            name: the kernel's name.
+            signature: its arguments.
+            provider: makes it for types of arguments.
+            store: keeps what is learned.
+            budget: how much time tuning may take, as `OnlineTuner` takes it.
+            thresholds: from when on a device may pay; measured where they are not given.
+            background: the attribute.
+            seed: what is tried is a function of it and of the times measured.
+            search: how configurations are searched for, as `OnlineTuner` takes it.
+        """
+        check_search(search)
+        self.background = background
+        self.thresholds = thresholds
+        self._budget = Budget.of(budget)
+        self.__name__ = name
+        self.__signature__ = signature
+        self._binding = ArgumentBinding(name, signature)
+        self._names = self._binding.names
+        self._provider = provider
+        self._store = store
+        self._generated: dict[tuple[Signature, int], tuple[str, GeneratedKernel]] = {}
+        self._tuners: dict[Case, OnlineTuner] = {}
+        self._borrowed = BorrowedChoices()
+        self._failed = FailedTuners(name)
+        self._last: dict[Case, Configuration] = {}
+        self._again: dict[Case, Configuration] = {}
+        self._shared: dict[Case, tuple[Configuration, Outcome]] = {}
+        self._outside: OutsideValues | None = None
+        self._settled = {mode: SettledCalls() for mode in MODES}
+        self._is_frozen = False
+        self._loaded = {}
+        self._given = set()
+        self._seed = seed
+        self._search = search
+        self._lock = threading.RLock()
+        renew_lock_at_fork(self)
+
+    def __reduce__(self) -> str:
+        """Kernels are pickled as functions are: by the name that they have in their module."""
+        return self.__qualname__
+
+    @shows_frames_of_callers
+    def run(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> Any:
+        """Run the kernel once in exactly one configuration; nothing is tuned or remembered.
+
+        Args:
+            configuration: a value for each parameter of the space of these arguments that matters, by name.
+            arguments, keywords: those of a call, positional and by name.
+
+        Raises:
+            SpaceError: the configuration is not in the space of these arguments.
+            ArgumentError: the arguments do not fit; nothing has been written.
+        """
+        return self.prepared(configuration, *arguments, **keywords).run().result
+
+    @shows_frames_of_callers
+    def prepared(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> PreparedRun:
+        """A run in exactly one configuration, whose arguments are known to fit.
+
+        Args:
+            configuration: a value for each parameter of the space of these arguments that matters, by name.
+            arguments, keywords: those of a call, positional and by name.
+
+        Raises:
+            SpaceError: the configuration is not in the space of these arguments.
+            ArgumentError: the arguments do not fit.
+        """
+        signature, values, at_home = self._accept(arguments, keywords)
+        threads = current_threads()
+        _, generated = self._generate(signature, threads)
+        generated.space.validate(configuration)
+        invocation = generated.prepare(values, at_home)
+        case = Case(signature, invocation.parameters, threads, invocation.places)
+        return PreparedRun(case, configuration, generated, invocation)
+
+    @shows_frames_of_callers
+    def space(self, *arguments: Any, **keywords: Any) -> Space:
+        """Every tunable choice for arguments of these types."""
+        return self.generated(*arguments, **keywords).space
+
+    @shows_frames_of_callers
+    def space_of(self, signature: Signature) -> Space:
+        """Every tunable choice for arguments of these types."""
+        return self._generate(signature, current_threads())[1].space
+
+    @shows_frames_of_callers
+    def prediction_of(self, case: Case) -> Prediction:
+        """The model of the versions' times for a class of calls, which knows what each has to do."""
+        return self._generate(case.signature, case.threads)[1].first_choices.prediction(case.parameters)
+
+    @shows_frames_of_callers
+    def generated(self, *arguments: Any, **keywords: Any) -> GeneratedKernel:
+        """The generated kernel that arguments of these types lead to."""
+        signature = self._accept(arguments, keywords).signature
+        return self._generate(signature, current_threads())[1]
+
+    @shows_frames_of_callers
+    def tuner(self, *arguments: Any, **keywords: Any) -> OnlineTuner:
+        """The tuner that a call with such arguments would ask."""
+        return self._tuner(self._prepare(arguments, keywords))
+
+    @shows_frames_of_callers
+    def problem(self, *arguments: Any, **keywords: Any) -> TuningProblem:
+        """Everything that whoever tunes a call with such arguments has to know, in this process or in another one."""
+        call = self._prepare(arguments, keywords)
+        tuner = self._tuner(call)
+        starts = choices_for(call.generated, call.invocation)[1]
+        key = history_key(call.case, call.name, call.generated)
+        return TuningProblem(key, call.generated.code, tuner.space, starts, tuner.refused)
+
+    @property
+    def budget(self) -> Budget:
+        """Return what tuning may cost, for each class of calls that is tuned together.
+
+        It may be set at any time, to what ``polytune.kernel`` takes, and then holds for what has been called before
+        too.
+
+        Raises:
+            SpaceError: on setting, it cannot be read.
+        """
+        return self._budget
+
+    @budget.setter
+    @shows_frames_of_callers
+    def budget(self, budget: Budget | int | str | None) -> None:
+        with self._lock:
+            self._budget = Budget.of(budget)
+            for tuner in self._tuners.values():
+                tuner.budget = self._budget
+
+    def _accept(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> _Accepted:
+        if self._outside:
+            changed = self._outside.changed()
+            if changed is not None:
+                self._reconsider(changed)
+        names, bound, structure = self._taken_apart(self._bind(arguments, keywords))
+        values, at_home = taken_in(names, bound)
+        try:
+            signature = signature_of(names, values)
+        except ArgumentError as error:
+            raise (error if structure else self._with_source(error, values)) from None
+        if structure:
+            signature = replace(signature, structure=structure)
+        if any(type(value) is np.ndarray and 1 in value.shape for value in values):
+            signature = self._with_ones(signature, values)
+        return _Accepted(signature, values, at_home)
+
+    def _prepare(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> PreparedCall:
+        signature, values, at_home = self._accept(arguments, keywords)
+        threads = current_threads()
+        name, generated = self._generated.get((signature, threads)) or self._generate(signature, threads)
+        invocation = generated.prepare(values, at_home)
+        case = Case(signature, invocation.parameters, threads, invocation.places)
+        return PreparedCall(name, generated, invocation, case)
+
+    def _taken_apart(
+        self, values: tuple[Any, ...]
+    ) -> tuple[tuple[str, ...], tuple[Any, ...], tuple[tuple[str, Structure], ...]]:
+        """The numbers and arrays of a call's arguments, with their names, and how the function's arguments are made of
+        these; nothing where they are these."""
+        return self._names, values, ()
+
+    def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
+        """The types of a call in which extents are 1, with those that the code must know of."""
+        return signature
+
+    def _with_source(self, error: ArgumentError, values: tuple[Any, ...]) -> ArgumentError:
+        """The refusal of a call's types, with what else stands in the way if that is known."""
+        return error
+
+    def _bind(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+        if not keywords and len(arguments) == len(self._names):
+            return arguments
+        return self._binding.bind(arguments, keywords)
+
+    def _reconsider(self, name: str) -> None:
+        """Compile anew when a call comes: a value outside of the kernel, of this name, has changed."""
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget all generated kernels and their tuners, which keep what they have learned in the history."""
+        with self._lock:
+            tuners = list(self._tuners.values())
+            self._unsettle()
+            for known in (self._generated, self._tuners, self._last, self._again, self._shared, self._given):
+                known.clear()
+            self._borrowed.clear()
+            self._failed.clear()
+        for tuner in tuners:
+            tuner.save()
+
+    def _generate(self, signature: Signature, threads: int) -> tuple[str, GeneratedKernel]:
+        """The kernel for types of arguments and a number of threads, whose code is the same for each."""
+        with self._lock:
+            found = self._generated.get((signature, threads))
+            if found is None:
+                same = next((each for (types, _), each in self._generated.items() if types == signature), None)
+                found = self._provider(signature) if same is None else (same[0], same[1].again())
+                self._generated[signature, threads] = found
+            return found
+
+    def _without_lost_devices(self, case: Case, generated: GeneratedKernel) -> GeneratedKernel:
+        """The generated kernel with the devices that are left, and no tuner that knows of more."""
+        with self._lock:
+            name, newest = self._generated[case.signature, case.threads]
+            if newest is not generated:  # another thread was here before
+                return newest
+            newest = generated.again()
+            self._unsettle()
+            self._borrowed.clear()
+            self._generated[case.signature, case.threads] = name, newest
+            for known in list(self._tuners):
+                if (known.signature, known.threads) == (case.signature, case.threads):
+                    # The device may be back when the next process starts.
+                    self._tuners.pop(known).save()
+                    self._again.pop(known, None)
+            return newest
+
+    def _tuner(self, call: PreparedCall) -> OnlineTuner:
+        name, generated, invocation, case = call
+        with self._lock:
+            tuner = self._tuners.get(case)
+            if tuner is None:
+                space, starts = choices_for(generated, invocation)
+                key = history_key(case, name, generated)
+                given = self._loaded.get((name, key.shape))
+                if given is not None and space.contains(given):
+                    starts = (space.configuration(**given), *starts)
+                    self._given.add(case)
+                tuner = self._tuners[case] = make_tuner(
+                    generated,
+                    case,
+                    space,
+                    starts,
+                    key,
+                    store=self._store or default_store(),
+                    thresholds=self.thresholds,
+                    budget=self._budget,
+                    seed=self._seed,
+                    search=self._search,
+                )
+                self._borrowed.end(case)
+            return tuner

@@ -1,0 +1,1 @@
+"""Operations that generated text calls inside of compiled code."""

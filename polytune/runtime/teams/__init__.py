@@ -1,0 +1,1 @@
+"""Teams of threads, and the context that a version is called with."""

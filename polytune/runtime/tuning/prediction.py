@@ -1,0 +1,324 @@
+"""A model of the time that versions take: what runs first, and in which order the tuner tries the others.
+
+The time of a region is a sum over what is counted of it (``polytune.runtime.tuning.work``), each kind at a rate; what
+workers share out takes as long as the worker with the most pieces, and each region has a start that all wait for.  The
+rates were fitted to 66 kernels of applications in all their versions (``benchmarks/calibration.py``): what counts is
+that versions of one kernel come in the right order, more than that the times are right.
+
+For some calls NumPy's library for products of matrices is no choice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import permutations, product
+from types import ModuleType
+from typing import Any
+
+from polytune.environment import MKL_THREADS, OPENBLAS_THREADS, OPENMP_THREADS
+from polytune.runtime.machine import machine
+from polytune.runtime.teams.threads import first_number
+from polytune.runtime.tuning.work import Account, Kind
+from polytune.runtime.version import Version
+from polytune.tuner import Configuration, Space
+
+__all__ = ["RATES", "Prediction", "reason_against_library"]
+
+RATES: Mapping[Kind, float] = {
+    Kind.VECTOR_OPERATIONS: 0.293,
+    Kind.VECTOR_ACCESSES: 0.33,
+    Kind.GATHERED: 0.213,
+    Kind.VECTOR_DIVISIONS: 0.995,
+    Kind.VECTOR_CALLS: 4.94,
+    Kind.OPERATIONS: 0.0833,
+    Kind.ACCESSES: 0.117,
+    Kind.DIVISIONS: 1.38,
+    Kind.CALLS: 3.19,
+    Kind.WAITS: 0.022,
+    Kind.BRANCHES: 0.17,
+    Kind.LOOPS: 0.359,
+    Kind.REGISTERS: 0.284,
+    Kind.LINES_2: 0.01,
+    Kind.LINES_3: 0.496,
+    Kind.LINES_4: 3,
+    Kind.APART_2: 0.19,
+    Kind.APART_3: 0.0143,
+    Kind.APART_4: 10,
+    Kind.TILES: 9.32,
+    Kind.REGIONS: 62.7,
+    Kind.ROWS: 0.808,
+    Kind.SUMS_IN_MEMORY: 0.4,
+}
+"""Nanoseconds of one thread for each that is counted."""
+
+_TEAM = 3000.0  # nanoseconds more for a region that several threads begin and end together
+_TASK = 65.0  # nanoseconds for each task, where threads take them in turns
+_CALLS, _SECONDS = 300, 0.3  # the calls of a short program, and what they take at least: what a compiler's time is for
+_SHORTEST = 1e-6  # seconds of a call
+_NEAR = 1.03  # times as long: what is expected to be no slower than that is as good
+_TRIED_SIZES = (8, 32, 128, 512, 4096)
+_FEW_ROWS, _LONG_ROWS = (8, 32), (512, 1024, 2048, 4096)
+_DIAGONAL_TILES = 4  # along a member, from which on one is like most of them
+_WAITING = 0.3  # of the time, from which on it is memory that takes it
+_TUNED_VERSIONS = 3  # whose sizes are chosen too
+_WORTH = 0.8  # of the time before, from which on other sizes than those of the version are taken
+_LEAST_ARITHMETIC = 0.6  # of that of the source order, below which an account has missed the loops that count
+_MOST_ARITHMETIC = 1.3
+_LEAST_OF_REGISTERS, _MOST_OF_REGISTERS = 0.15, 1.6
+
+
+class Prediction:
+    """The expectations of a model of the versions of a kernel, for one call's sizes.
+
+    Args:
+        module: the generated module.
+        space: what there is to choose from.
+        parameters: the sizes of the call.
+        threads: how many threads it may have.
+    """
+
+    def __init__(self, module: ModuleType, space: Space, parameters: Sequence[int], threads: int):
+        self._space, self._parameters, self._threads = space, tuple(parameters), threads
+        self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
+        here = machine()
+        self._caches = tuple(here.cache(level).share for level in (1, 2, 3))
+        self._vector_bytes = here.vector_bytes
+        self._known: dict[tuple[Any, ...], float] = {}
+        self._accounts: dict[tuple[str, tuple[int, ...]], Account] = {}
+        source = next((version for version in module.VERSIONS if not version.team), None)
+        self._arithmetic = 0.0
+        if source is not None and source.work is not None:
+            with suppress(Exception):  # nothing can be measured by it then
+                self._arithmetic = self._account(source, ()).arithmetic
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """Return the versions that give products to NumPy's library, where that is no choice, with the reason."""
+        names = [version.name for version in self._versions.values() if version.by_library]
+        reason = reason_against_library(self._arithmetic, self._threads) if names else None
+        return {} if reason is None else dict.fromkeys(names, reason)
+
+    def seconds(self, configuration: Mapping[str, Any]) -> float | None:
+        """Return how long a configuration is expected to take; None where nothing is known of it."""
+        version = self._versions.get(configuration["version"])
+        if version is None or version.work is None:
+            return None
+        sizes = tuple(configuration[name] for name in version.sizes)
+        threads = min(configuration.get("threads", 1), self._threads) if version.team else 1
+        key = (version.name, sizes, threads)
+        if key not in self._known:
+            try:
+                self._known[key] = self._expected(version, sizes, threads)
+            except Exception:
+                # What nothing is expected of comes last; it is no reason for a call to fail.
+                self._known[key] = math.inf
+        return self._known[key]
+
+    def completed(self, values: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the values of a part of the parameters, with those of its version that are missing: its own sizes, and
+        all threads; None where nothing is known of the version."""
+        version = self._versions.get(values.get("version", ""))
+        if version is None or version.work is None:
+            return None
+        return {**version.sizes, "threads": self._threads, **values}
+
+    def times(self, configuration: Mapping[str, Any]) -> dict[str, float] | None:
+        """Return how many nanoseconds the busiest thread is expected to need for each kind of work, by the names of
+        `Kind` and ``starts`` and ``tasks``, which are what it costs to share work out; None where nothing is known.
+
+        Args:
+            configuration: a value for each parameter of its version.
+        """
+        version = self._versions.get(configuration["version"])
+        if version is None or version.work is None:
+            return None
+        account = self._account(version, [configuration[name] for name in version.sizes])
+        seen = self._share_seen(account)
+        if not seen:
+            return None
+        threads = self.workers(configuration)
+        found = {kind.name.lower(): 0.0 for kind in Kind} | {"starts": 0.0, "tasks": 0.0}
+        for region in account.regions:
+            busiest = math.ceil(region.pieces / threads) / region.pieces if threads > 1 else 1.0
+            if region.by_library:
+                busiest /= self._threads
+            for kind, count in zip(Kind, region.counts, strict=True):
+                found[kind.name.lower()] += RATES[kind] * count * busiest / seen
+            if threads > 1 and not region.is_serial:
+                found["starts"] += _TEAM * region.counts[Kind.REGIONS] / seen
+                found["tasks"] += _TASK * region.pieces * region.counts[Kind.REGIONS] / seen
+        return found
+
+    def workers(self, configuration: Mapping[str, Any]) -> int:
+        """Return how many threads a configuration works with."""
+        version = self._versions.get(configuration["version"])
+        has_team = version is None or version.team
+        return max(1, min(configuration.get("threads", 1), self._threads)) if has_team else 1
+
+    def ranked(self, compilation: Callable[[Configuration], float]) -> list[Configuration]:
+        """The versions that something is known of, each with the sizes and threads that suit it, the most promising
+        first: of which as many calls as a short program makes take the shortest time, compiling included.
+
+        Args:
+            compilation: how many seconds it takes to have a configuration ready.
+        """
+        refused = self.refused
+        versions = [version for version in self._versions.values() if version.name not in refused]
+        found = [best for version in versions if (best := self._best_threads(version, version.sizes))]
+        found.sort(key=self._seconds_or_never)
+        found[:_TUNED_VERSIONS] = map(self._with_better_sizes, found[:_TUNED_VERSIONS])
+        following = slice(_TUNED_VERSIONS, 2 * _TUNED_VERSIONS)
+        found[following] = map(self._with_long_rows, found[following])
+        found.sort(key=self._seconds_or_never)
+        if found:
+            calls = max(_CALLS, _SECONDS / max(self._seconds_or_never(found[0]), _SHORTEST))
+            costs = {each: calls * self._seconds_or_never(each) + compilation(each) for each in found}
+            least = min(costs.values())
+            near = [each for each in found if costs[each] <= _NEAR * least]
+            first = min(near or found, key=self._preference)
+            found.remove(first)
+            found.insert(0, first)
+        return found
+
+    def _preference(self, configuration: Configuration) -> tuple[int, int]:
+        """Return what decides between near equals: the fewer loops are cut into tiles, the fewer rows and streams of
+        lines begin anew, at more than the rates say where data lie in the last cache; then the order of the module,
+        which is that of what versions promise."""
+        name = str(configuration["version"])
+        return len(self._versions[name].sizes), list(self._versions).index(name)
+
+    def _seconds_or_never(self, configuration: Mapping[str, Any]) -> float:
+        seconds = self.seconds(configuration)
+        return math.inf if seconds is None else seconds
+
+    def _best_threads(self, version: Version, sizes: Mapping[str, int]) -> Configuration | None:
+        """All threads, or one where that is expected to be faster; None where nothing is known."""
+        if version.work is None:
+            return None
+        choices = ({"threads": self._threads}, {"threads": 1}) if version.team else ({},)
+        found = [self._space.configuration(version=version.name, **sizes, **choice) for choice in choices]
+        return min(found, key=self._seconds_or_never)
+
+    def _with_better_sizes(self, start: Configuration) -> Configuration:
+        """Other sizes, one after the other, where they are expected to be clearly better."""
+        version, best = self._versions[str(start["version"])], start
+        for name in version.sizes:
+            for size in _TRIED_SIZES if name.startswith("tile") else ():
+                other = self._best_threads(version, {each: int(best[each]) for each in version.sizes} | {name: size})
+                limit = _WORTH * self._seconds_or_never(best)
+                if other is not None and self._seconds_or_never(other) < limit and self._stands_for_all(other, start):
+                    best = other
+        return self._with_long_rows(best)
+
+    def _stands_for_all(self, configuration: Configuration, start: Configuration) -> bool:
+        """Return whether there are so many tiles along diagonals, or as many as there were, that the one that is
+        counted is like most of them: else those on the diagonal of a triangle, which are slow, are most of the work."""
+        tiles = [
+            min((each.diagonal_tiles for each in self._account_of(one).regions if each.diagonal_tiles), default=None)
+            for one in (configuration, start)
+        ]
+        return tiles[0] is None or tiles[1] is None or tiles[0] >= min(_DIAGONAL_TILES, tiles[1])
+
+    def _account_of(self, configuration: Configuration) -> Account:
+        version = self._versions[str(configuration["version"])]
+        return self._account(version, [int(configuration[name]) for name in version.sizes])
+
+    def _with_long_rows(self, start: Configuration) -> Configuration:
+        """Tiles of few long rows, where a configuration is expected to wait for memory most of the time: these need two
+        sizes at once that are worth nothing each."""
+        version, times, best = self._versions[str(start["version"])], self.times(start), start
+        if times is None or times["apart_4"] < _WAITING * sum(times.values()):
+            return best
+        tiles = [name for name in version.sizes if name.startswith("tile")]
+        for (few, long), (rows, length) in product(permutations(tiles, 2), product(_FEW_ROWS, _LONG_ROWS)):
+            sizes = {each: int(start[each]) for each in version.sizes} | {few: rows, long: length}
+            other = self._best_threads(version, sizes)
+            limit = min(_WORTH * self._seconds_or_never(start), self._seconds_or_never(best))
+            if other is not None and self._seconds_or_never(other) < limit and self._stands_for_all(other, start):
+                best = other
+        return best
+
+    def _account(self, version: Version, sizes: Sequence[int]) -> Account:
+        key = version.name, tuple(sizes)
+        account = self._accounts.get(key)
+        if account is None:
+            account = Account(self._vector_bytes, self._caches)
+            assert version.work is not None
+            version.work(account, *self._parameters, *sizes)
+            self._accounts[key] = account
+        return account
+
+    def counts(self, configuration: Mapping[str, Any]) -> tuple[float, ...] | None:
+        """Return what a configuration has to do, by `Kind`; None where that is not known."""
+        version = self._versions.get(configuration["version"])
+        if version is None or version.work is None:
+            return None
+        account = self._account(version, [configuration[name] for name in version.sizes])
+        seen = self._share_seen(account)
+        return tuple(count / seen for count in account.counts) if seen else None
+
+    def _share_seen(self, account: Account) -> float:
+        """Return how much of the work an account has seen, by the arithmetic of the source order: 1 where that is
+        most of it; 0 where there is some, and it has seen none."""
+        if not self._arithmetic:
+            return 1.0  # the source order's account has no arithmetic that another could be measured by
+        if not account.arithmetic:
+            return 0.0
+        # Loops over vector registers are no loops over elements, and their operations are counted roughly.
+        is_rough = any(region.counts[Kind.REGISTERS] for region in account.regions)
+        least = (_LEAST_OF_REGISTERS if is_rough else _LEAST_ARITHMETIC) * self._arithmetic
+        # Members of a band that are combinations of loops range over a box with more points than there are instances.
+        most = self._arithmetic * (_MOST_OF_REGISTERS if is_rough else _MOST_ARITHMETIC)
+        return 1.0 if least <= account.arithmetic <= most else account.arithmetic / self._arithmetic
+
+    def _expected(self, version: Version, sizes: Sequence[int], threads: int) -> float:
+        account = self._account(version, sizes)
+        seen = self._share_seen(account)
+        if not seen:
+            return math.inf
+        nanoseconds = 0.0
+        for region in account.regions:
+            time = sum(RATES[kind] * count for kind, count in zip(Kind, region.counts, strict=True) if count)
+            pieces = region.pieces
+            time *= math.ceil(pieces / threads) / pieces if threads > 1 else 1.0
+            if region.by_library:
+                time /= self._threads
+            if threads > 1 and not region.is_serial:
+                time += (_TEAM + _TASK * pieces) * region.counts[Kind.REGIONS]
+            nanoseconds += time
+        return nanoseconds / seen * 1e-9
+
+
+LEAST_ARITHMETIC = 1e6
+"""The least number of operations of a kernel of which products are given to the library: with fewer, to reach it by way
+of Python takes longer than all else."""
+
+
+def reason_against_library(arithmetic: float, threads: int) -> str | None:
+    """Return why a call is to have no version that gives products to the library; None where it may.
+
+    Args:
+        arithmetic: how many operations on numbers it has.
+        threads: how many threads it may have.
+    """
+    if arithmetic < LEAST_ARITHMETIC:
+        return (
+            f"Min-Arithmetic: {arithmetic:.4g} operations are too few to give products to NumPy's library, which may "
+            f"pay from {LEAST_ARITHMETIC:.4g} on"
+        )
+    if threads < _library_threads():
+        return (
+            f"Max-Threads: NumPy's library may run products on more threads than the {threads} that calls may have; "
+            f"OPENBLAS_NUM_THREADS={threads} or MKL_NUM_THREADS={threads} says how many it may have itself"
+        )
+    return None
+
+
+def _library_threads() -> int:
+    """The most threads that the library has: by the variables that it reads, or one for each core."""
+    said = (first_number(each.text) for each in (OPENBLAS_THREADS, MKL_THREADS, OPENMP_THREADS))
+    limits = [each for each in said if each is not None]
+    # Which of the variables the library reads is not known.
+    return min(machine().cores, max(limits, default=machine().cores))
