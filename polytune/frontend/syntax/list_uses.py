@@ -336,7 +336,13 @@ class ListRewriter(ast.NodeTransformer):
         return self.generic_visit(node)  # type: ignore[return-value]
 
     def element(self, items: str, index: ast.expr, node: ast.Subscript) -> ast.expr:
-        """An element of one of the arrays, in place of a node."""
+        """An element of one of the arrays, in place of a node.
+
+        Args:
+            items: the array.
+            index: the subscript, in terms of lists.
+            node: the reference to an element of the list.
+        """
         made = ast.copy_location(ast.Subscript(ast.Name(items, ast.Load()), self.visit(index), node.ctx), node)
         made.count_of = self.growing.count  # type: ignore[attr-defined]
         self.is_read |= isinstance(node.ctx, ast.Load)
