@@ -31,6 +31,12 @@ class UnsupportedUseError(Exception):
 class ListRewriter(ast.NodeTransformer):
     """Replaces all uses of one list.
 
+    Args:
+        name: the list.
+        growing: the arrays and the count that take its place.
+        meaning: what a name outside of the function stands for.
+        fresh: makes a name that nothing else has.
+
     Attributes:
         before: the statements that belong before the one that is looked at.
         is_read: whether the list has been read in it.
