@@ -34,6 +34,17 @@ def with_items_named(frame: Frame, node: ast.stmt) -> ast.stmt:
     return with_rewritten_expressions(node, names, names.has_tuples) if names.may_compute else node
 
 
+def is_by_tuple(frame: Frame, node: ast.AST) -> bool:
+    """Return whether an expression is an item of a tuple, or has one for a subscript: statements give these names."""
+    names = _ItemNames(frame, may_compute=True)
+    match node:
+        case ast.Subscript(value, index):
+            return names.is_tuple(index) or names.is_tuple(value)
+        case ast.Attribute(value):
+            return names.is_tuple(value)
+    return False
+
+
 def _holds_more_than_numbers(binding: object) -> bool:
     return isinstance(binding, TupleBinding) and not all(isinstance(item, ValueBinding) for item in binding.items)
 

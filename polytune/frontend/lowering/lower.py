@@ -91,6 +91,7 @@ def lower(
         try:
             nodes = _walk(kernel, source, refused or {})
         except (NewKnowledgeError, NumPyLoopError, SeveralArraysError, SidesOfBranchError, TupleVariableError):
+            knowledge.unknown &= unknown  # what was refused is found again
             continue
         except RaisingFunctionError:
             obstacles = kernel.obstacles or obstacles

@@ -17,6 +17,7 @@ from polytune.frontend.expression import Compare, Constant, ParameterValue
 from polytune.frontend.inlining.outside_calls import unknown_call
 from polytune.frontend.loops.numpy_loops import note_shapes, restart_by_numpy
 from polytune.frontend.lowering.frame import Frame, KernelWalk, ShapesOfDataError, UnknownNameError, assigned_names
+from polytune.frontend.lowering.items import is_by_tuple
 from polytune.frontend.lowering.meanings import ArrayBinding, ObjectBinding, Stale, Unknown, ValueBinding, ViewBinding
 from polytune.frontend.lowering.slice_objects import with_slices_written
 from polytune.frontend.promotion import Value
@@ -256,7 +257,11 @@ def _read_part(frame: Frame, node: ast.expr) -> None:
     """Note what stands in the way of an expression; what it is computed by is left out."""
     kernel = frame.kernel
     calls = len(kernel.calls)
-    if isinstance(node, _WITH_A_VALUE) and not isinstance(getattr(node, "ctx", None), ast.Store):
+    if is_by_tuple(frame, node):
+        return
+    if any(is_by_tuple(frame, part) for part in ast.walk(node)):
+        pass  # it has no value on its own
+    elif isinstance(node, _WITH_A_VALUE) and not isinstance(getattr(node, "ctx", None), ast.Store):
         try:
             _look_for_unknown(frame, node)
             aside = replace(frame.inside(), conditional=True)

@@ -12,7 +12,7 @@ from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.expression import Assign, Constant, Element, Logical, walk
 from polytune.frontend.lowering.bindings import map_values
-from polytune.frontend.lowering.frame import Frame, ReconsiderError
+from polytune.frontend.lowering.frame import Frame, ReconsiderError, UnknownNameError
 from polytune.frontend.lowering.meanings import (
     ArrayBinding,
     Meaning,
@@ -209,10 +209,13 @@ def bind_name(frame: Frame, node: ast.AST, target: ast.Name, binding: Meaning) -
     Raises:
         UnsupportedSourceError: the name means an array, or may mean several tuples.
         TupleVariableError: it means several tuples of numbers.
+        UnknownNameError: a refused statement was to assign it, too.
     """
     refuse_rebinding(frame, node, target)
     if isinstance(binding, TupleBinding):
         if frame.assigned[target.id] != 1 or frame.unique(target.id) in frame.kernel.knowledge.in_memory:
+            if frame.unique(target.id) in frame.kernel.knowledge.unknown:  # what it is elsewhere is refused
+                raise UnknownNameError(target.id)
             note_variable(frame, target.id, binding)
             raise frame.source.refusal(
                 node,

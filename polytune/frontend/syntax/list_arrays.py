@@ -110,6 +110,8 @@ def _with_new_name_later(
     for place, statement in enumerate(body):
         match statement:
             case ast.Assign([ast.Name(target)], value) if target == name and initial_elements(value, meaning) is None:
+                if not any(_makes_list(part, name, meaning) for each in body[:place] for part in ast.walk(each)):
+                    return body  # it is no list to begin with
                 later = fresh(f"{name}_array")
                 changed = copy.deepcopy(statement)
                 assert isinstance(changed.targets[0], ast.Name)
@@ -118,6 +120,14 @@ def _with_new_name_later(
                 _rename(rest, name, later)
                 return [*body[:place], changed, *rest]
     return body
+
+
+def _makes_list(node: ast.AST, name: str, meaning: Meaning) -> bool:
+    """Return whether a statement assigns a list to a name."""
+    match node:
+        case ast.Assign([ast.Name(target)], value):
+            return target == name and initial_elements(value, meaning) is not None
+    return False
 
 
 def _rename(body: Sequence[ast.stmt], name: str, other: str) -> None:
