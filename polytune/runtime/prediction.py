@@ -50,6 +50,7 @@ RATES: Mapping[Kind, float] = {
     Kind.REGIONS: 62.7,
     Kind.ROWS: 0.808,
     Kind.SUMS_IN_MEMORY: 0.4,
+    Kind.UNFORESEEN_3: 2,
 }
 """Nanoseconds of one thread for each that is counted."""
 

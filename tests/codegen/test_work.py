@@ -242,7 +242,7 @@ def test_tiles_of_a_product_with_few_rows_have_long_rows(monkeypatch):
     """The other matrix is used once: in long rows it comes as fast as memory gives it."""
     prediction = expected_of(*product_of(8, 9000, 8000), monkeypatch)
     first = prediction.ranked(lambda _: 0.1)[0]
-    sizes = sorted(value for name, value in first.items() if name.startswith("tile") and name != "tile_0")
+    sizes = sorted(value for name, value in first.items() if name.startswith("tile"))
     assert sizes[0] <= 32 and sizes[-1] >= 512
     version = next(each for each in prediction._versions.values() if each.name == first["version"])
     assert prediction.seconds(first) < 0.8 * prediction.seconds({**first, **version.sizes})
@@ -356,8 +356,37 @@ def test_rows_are_not_cut_where_nothing_is_expected_of_it():
     prediction = Prediction(generated.module, generated.space, (640, 700), 2)
     cut = generated.space.configuration(version="tiled", threads=2, tile_0=32, tile_1=512)
     whole = generated.space.configuration(version="parallel", threads=2, tile_0=32)
-    assert prediction.seconds(cut) == pytest.approx(prediction.seconds(whole), rel=0.03)
+    assert prediction.seconds(cut) > 0.97 * prediction.seconds(whole)
     assert prediction.ranked(lambda _: 0.1)[0] == whole
+
+
+def means_of_columns(x, mean):
+    for j in range(x.shape[1]):
+        mean[j] = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            mean[j] += x[i, j] / x.shape[0]
+
+
+@pytest.mark.parametrize("columns", [32, 200])
+def test_vectors_that_are_written_out_have_lines_of_their_own(columns):
+    """As many come from the third cache whether a loop takes elements or vectors; they are fetched ahead along whole
+    rows, as these go on from one to the next, and not in tiles of 32 columns."""
+    generated, _ = generated_of(means_of_columns, np.ones((8, 8)), np.ones(8))
+    lines = 3000 * 200 * 8 / 64
+    version = next(each for each in generated.module.VERSIONS if each.name == "tiled_registers")
+    account = Account(64, CACHES)
+    assert version.work is not None
+    version.work(account, 3000, 200, columns, 512)
+    assert account.counts[Kind.LINES_3] == pytest.approx(lines, rel=0.1)
+    assert account.counts[Kind.UNFORESEEN_3] == pytest.approx(lines if columns == 32 else 0, rel=0.1)
+
+
+def test_whole_rows_come_before_tiles_of_few_columns(monkeypatch):
+    generated, _ = generated_of(means_of_columns, np.ones((8, 8)), np.ones(8))
+    prediction = expected_of(generated, (3000, 200), monkeypatch)
+    monkeypatch.setattr(prediction, "_threads", 2)
+    assert prediction.ranked(lambda _: 0.1)[0]["version"] == "summed"
 
 
 def test_there_is_a_rate_for_everything_that_is_counted():
