@@ -1,12 +1,14 @@
 """The account of what a version has to do for a call: what its function ``work_<version>`` enters, loop by loop.
 
-Loops are walked once, in the middle of their ranges: what is entered inside counts as often as the loops around it have
-iterations.  So triangles count by their area, and what few iterations do otherwise counts as if none did.
+Loops are walked once, in the middle of their ranges, and so is the tile in the middle of a region, or a few where tiles
+differ by their places: what is entered inside counts as often as the loops around it have iterations.  So triangles
+count by their area, and what few iterations do otherwise counts as if none did.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from enum import IntEnum, auto
@@ -57,6 +59,14 @@ _REGISTERS_OF_STEP = 2.0  # operations on vector registers for each product of t
 _REGISTERS_OF_ELEMENT = 85.0  # and for each vector of the matrices
 _CALLS_OF_LIBRARY = 8000.0  # calls of mathematical functions that take as long as to reach it by way of Python
 _ARITHMETIC_OF_VECTORS = 0.5  # the other operations load, store and splat
+_MIDDLE = (0.5,)
+_LATTICE = 7
+_PLACES = tuple(
+    tuple((step * place % _LATTICE + 0.5) / _LATTICE for step in (1, 2, 4, 3, 6, 5)) for place in range(_LATTICE)
+)
+"""The places along members of tiles that stand for all: points of a lattice, of which the first three coordinates are
+in each order once, so that triangles count by their area, and few tiles lie on diagonals where there are many."""
+
 AccountedAccess = (
     tuple[int, int, tuple[int, ...], str]
     | tuple[int, int, tuple[int, ...], str, int]
@@ -73,8 +83,6 @@ class RegionAccount:
         pieces: into how many pieces workers share it out that need not wait for one another.
         members: how many loops over tiles it has.
         is_serial: whether one worker does all of it.
-        diagonal_tiles: the least number of tiles along a member, where they run along diagonals; the one in the middle,
-            which stands for all of them, is like most others where there are many.
         by_library: whether it is work of NumPy's library, which has threads of its own.
     """
 
@@ -82,7 +90,6 @@ class RegionAccount:
     pieces: float
     members: int
     is_serial: bool
-    diagonal_tiles: int | None = None
     by_library: bool = False
 
 
@@ -147,10 +154,17 @@ class Account:
         self._cut.pop()
         self._places.pop()
 
-    def enter(
-        self, kind: str, shared: int, copies: int, members: Sequence[tuple[int, ...]], own: Sequence[str] = ()
-    ) -> list[int]:
-        """The window of a tile in the middle of a region, lower and upper bound of each member.
+    def tiles(
+        self,
+        kind: str,
+        shared: int,
+        copies: int,
+        members: Sequence[tuple[int, ...]],
+        own: Sequence[str] = (),
+        differ: bool = False,
+    ) -> Iterator[list[int]]:
+        """The windows of tiles that stand for all of a region, lower and upper bound of each member: of the one in the
+        middle, or, where they differ, of some in different places, each for its share.
 
         Args:
             kind: "parallel", "wavefront" or "serial".
@@ -159,26 +173,11 @@ class Account:
             members: the lower bound, the upper bound and the size of a tile of each member, and how many tiles an
                 outer one has.
             own: the memory of a worker that is used again for each tile, and so never comes from far away.
+            differ: whether what is done in a tile depends on where it lies.
         """
         self._own = frozenset(own)
-        self._windows.clear()
-        window: list[int] = []
-        counts: list[int] = []
-        for lower, upper, size, *_ in members:
-            count = max(0, -((lower - upper) // size))
-            start = lower + (count // 2) * size if (count > 1) else lower
-            if start + size > upper and count > 1:
-                start = lower + (count // 2 - 1) * size
-            window += [start, min(start + size, upper)]
-            counts.append(count)
-            if count > 1:
-                self._windows[window[-2], window[-1]] = float(size), float(upper - lower)
-        executions = self._count()
-        tiles = 1.0
-        for (lower, upper, size, *_), count in zip(members, counts, strict=True):
-            tiles *= count
-            # The last tile is smaller: tiles count by what they hold.
-            self._push(max(0, upper - lower) / max(1, min(size, upper - lower)))
+        counts = [max(0, -((lower - upper) // size)) for lower, upper, size, *_ in members]
+        executions, tiles = self._count(), float(math.prod(counts))
         waves, pieces = executions, 1.0
         if kind != "serial":
             for count in counts[:shared]:
@@ -187,17 +186,28 @@ class Account:
                 diagonals = max(1, sum(counts[:shared]) - shared + 1)
                 waves, pieces = executions * diagonals, pieces / diagonals
         region = RegionAccount([0.0] * len(Kind), max(1.0, pieces), len(members), kind == "serial")
-        if kind == "wavefront":
-            region.diagonal_tiles = min(counts)
         region.counts[Kind.TILES] += executions * tiles
         region.counts[Kind.REGIONS] += waves
         self.regions.append(region)
-        return window
-
-    def leave(self) -> None:
-        """End the account of a region."""
-        for _ in range(self.regions[-1].members):
-            self._pop()
+        places = _PLACES if differ else (_MIDDLE,)
+        windows = Counter(tuple(_window(members, counts, place)) for place in places)
+        for window, times in windows.items():
+            self._windows.clear()
+            self._fetched.clear()
+            for number, (lower, upper, size, *_) in enumerate(members):
+                if counts[number] > 1:
+                    self._windows[window[2 * number], window[2 * number + 1]] = float(size), float(upper - lower)
+                # The last tile is smaller: tiles count by what they hold.
+                self._push(max(0, upper - lower) / max(1, min(size, upper - lower)))
+            before, arithmetic = {id(each): each.counts.copy() for each in self.regions}, self.arithmetic
+            yield list(window)
+            share = times / len(places)
+            for each in self.regions if share < 1 else ():
+                old = before.get(id(each), [0.0] * len(Kind))
+                each.counts[:] = [was + share * (now - was) for was, now in zip(old, each.counts, strict=True)]
+            self.arithmetic = arithmetic + share * (self.arithmetic - arithmetic)
+            for _ in members:
+                self._pop()
 
     def add(
         self,
@@ -392,6 +402,22 @@ class Account:
         before.append((around, lines))
         kept[Kind.APART_4] += fresh * part
         kept[Kind.LINES_4] += fresh * (1.0 - part)
+
+
+def _window(members: Sequence[tuple[int, ...]], counts: Sequence[int], place: Sequence[float]) -> list[int]:
+    """Return the bounds of a whole tile, lower and upper one of each member.
+
+    Args:
+        members: the lower bound, the upper bound and the size of a tile of each.
+        counts: how many tiles there are along each.
+        place: where it lies along each, as a part of that.
+    """
+    window: list[int] = []
+    for number, ((lower, upper, size, *_), count) in enumerate(zip(members, counts, strict=True)):
+        whole = max(1, (upper - lower) // size) if count else 0
+        start = lower + int(place[number % len(place)] * whole) * size
+        window += [start, min(start + size, upper)]
+    return window
 
 
 def _steps_of(trips: float, lanes: float, cut: tuple[float, float] | None) -> float:
