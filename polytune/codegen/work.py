@@ -14,7 +14,20 @@ from typing import assert_never
 from polytune.codegen.auto_vectorisation import AutoVectorisation
 from polytune.codegen.iteration_work import IterationReader, IterationWork
 from polytune.codegen.loop_place import LoopPlace
-from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, Program, RegionCall, Store, walk_nodes
+from polytune.codegen.loops import (
+    Block,
+    Compute,
+    For,
+    If,
+    Let,
+    Node,
+    Prefetch,
+    Program,
+    RegionCall,
+    RegionCode,
+    Store,
+    walk_nodes,
+)
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, storage_of
@@ -27,6 +40,7 @@ from polytune.frontend.expression import (
     Checked,
     Continue,
     Element,
+    Expression,
     Iterator,
     LibraryCall,
     Loop,
@@ -130,11 +144,12 @@ class _WorkWriter:
         own = [*(buffer.name for buffer in region.buffers), *(strip.name for strip in region.strips)]
         if own:
             described += f", ({''.join(f'{name!r}, ' for name in own)})"
+        if _relates_members(region):
+            described += f"{'' if own else ', ()'}, True"
         windows = [name for pair in region.windows for name in pair]
-        target = f"{', '.join(windows)} = " if windows else ""
-        writer.line(f"{target}$account.enter({described})")
-        self.node(region.body, LoopPlace(loops, region))
-        writer.line("$account.leave()")
+        target = ", ".join(windows) if windows else "_"
+        with writer.indented(f"for {target} in $account.tiles({described}):"):
+            self.node(region.body, LoopPlace(loops, region))
 
     def straight(self, nodes: Sequence[Node], place: LoopPlace) -> None:
         """Enter what nodes without loops do in an iteration of the loops around them."""
@@ -202,6 +217,26 @@ def _driven_by(body: Node, window: tuple[str, str]) -> frozenset[str]:
             if any(isinstance(leaf, Iterator) and leaf.name in window for leaf in bounds):
                 found.add(node.variable)
     return frozenset(found)
+
+
+def _relates_members(region: RegionCode) -> bool:
+    """Return whether tiles differ by where they lie: there are bounds or conditions that compare two members, as those
+    of triangles do."""
+    member_of = {name: number for number, pair in enumerate(region.windows) for name in pair}
+    for number, pair in enumerate(region.windows):
+        member_of.update(dict.fromkeys(_driven_by(region.body, pair) - member_of.keys(), number))
+    for node in walk_nodes(region.body):
+        compared: tuple[Expression, ...] = ()
+        if isinstance(node, For):
+            compared = (*walk(node.start), *walk(node.stop))
+        elif isinstance(node, If):
+            compared = tuple(walk(node.condition))
+        if (
+            len({member_of[leaf.name] for leaf in compared if isinstance(leaf, Iterator) and leaf.name in member_of})
+            > 1
+        ):
+            return True
+    return False
 
 
 def _short_rows(scop: Scop, layouts: Mapping[str, str]) -> dict[str, int]:

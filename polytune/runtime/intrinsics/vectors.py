@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from polytune.runtime import vector_operators  # noqa: F401  (registers them)
+from polytune.runtime.intrinsics import vector_operators  # noqa: F401  (registers them)
 from polytune.runtime.intrinsics.memory import View, alignment_of, annotate, element_address
 from polytune.runtime.intrinsics.vector_types import (
     BIT,

@@ -50,6 +50,7 @@ RATES: Mapping[Kind, float] = {
     Kind.REGIONS: 62.7,
     Kind.ROWS: 0.808,
     Kind.SUMS_IN_MEMORY: 0.4,
+    Kind.UNFORESEEN_3: 2,
 }
 """Nanoseconds of one thread for each that is counted."""
 
@@ -60,7 +61,6 @@ _SHORTEST = 1e-6  # seconds of a call
 _NEAR = 1.03  # times as long: what is expected to be no slower than that is as good
 _TRIED_SIZES = (8, 32, 128, 512, 4096)
 _FEW_ROWS, _LONG_ROWS = (8, 32), (512, 1024, 2048, 4096)
-_DIAGONAL_TILES = 4  # along a member, from which on one is like most of them
 _WAITING = 0.3  # of the time, from which on it is memory that takes it
 _TUNED_VERSIONS = 3  # whose sizes are chosen too
 _WORTH = 0.8  # of the time before, from which on other sizes than those of the version are taken
@@ -208,18 +208,9 @@ class Prediction:
             for size in _TRIED_SIZES if name.startswith("tile") else ():
                 other = self._best_threads(version, {each: int(best[each]) for each in version.sizes} | {name: size})
                 limit = _WORTH * self._seconds_or_never(best)
-                if other is not None and self._seconds_or_never(other) < limit and self._stands_for_all(other, start):
+                if other is not None and self._seconds_or_never(other) < limit:
                     best = other
         return self._with_long_rows(best)
-
-    def _stands_for_all(self, configuration: Configuration, start: Configuration) -> bool:
-        """Return whether there are so many tiles along diagonals, or as many as there were, that the one that is
-        counted is like most of them: else those on the diagonal of a triangle, which are slow, are most of the work."""
-        tiles = [
-            min((each.diagonal_tiles for each in self._account_of(one).regions if each.diagonal_tiles), default=None)
-            for one in (configuration, start)
-        ]
-        return tiles[0] is None or tiles[1] is None or tiles[0] >= min(_DIAGONAL_TILES, tiles[1])
 
     def _account_of(self, configuration: Configuration) -> Account:
         version = self._versions[str(configuration["version"])]
@@ -236,7 +227,7 @@ class Prediction:
             sizes = {each: int(start[each]) for each in version.sizes} | {few: rows, long: length}
             other = self._best_threads(version, sizes)
             limit = min(_WORTH * self._seconds_or_never(start), self._seconds_or_never(best))
-            if other is not None and self._seconds_or_never(other) < limit and self._stands_for_all(other, start):
+            if other is not None and self._seconds_or_never(other) < limit:
                 best = other
         return best
 

@@ -1,12 +1,14 @@
 """The account of what a version has to do for a call: what its function ``work_<version>`` enters, loop by loop.
 
-Loops are walked once, in the middle of their ranges: what is entered inside counts as often as the loops around it have
-iterations.  So triangles count by their area, and what few iterations do otherwise counts as if none did.
+Loops are walked once, in the middle of their ranges, and so is the tile in the middle of a region, or a few where tiles
+differ by their places: what is entered inside counts as often as the loops around it have iterations.  So triangles
+count by their area, and what few iterations do otherwise counts as if none did.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from enum import IntEnum, auto
@@ -44,17 +46,27 @@ class Kind(IntEnum):
     REGIONS = auto()  # that are begun, and waited for at their end
     ROWS = auto()  # vector operations of loops that store several elements of an array
     SUMS_IN_MEMORY = auto()  # sums that an iteration loads and stores, as the one before
+    UNFORESEEN_3 = auto()  # lines at the beginning of rows, until the processor fetches ahead from the third cache
 
 
 LINE_BYTES = 64
 """The bytes of a line of the caches."""
 
 _FOLLOWED = 8  # rows that processors fetch ahead along at the same time
-_UNFORESEEN = 12  # lines at the beginning of a row, until it is fetched ahead
+_UNFORESEEN_3 = 8  # lines at the beginning of a row, until it is fetched ahead from the third cache
+_UNFORESEEN_4 = 12  # and from memory
 _REGISTERS_OF_STEP = 2.0  # operations on vector registers for each product of two of them in NumPy's library
 _REGISTERS_OF_ELEMENT = 85.0  # and for each vector of the matrices
 _CALLS_OF_LIBRARY = 8000.0  # calls of mathematical functions that take as long as to reach it by way of Python
 _ARITHMETIC_OF_VECTORS = 0.5  # the other operations load, store and splat
+_MIDDLE = (0.5,)
+_LATTICE = 7
+_PLACES = tuple(
+    tuple((step * place % _LATTICE + 0.5) / _LATTICE for step in (1, 2, 4, 3, 6, 5)) for place in range(_LATTICE)
+)
+"""The places along members of tiles that stand for all: points of a lattice, of which the first three coordinates are
+in each order once, so that triangles count by their area, and few tiles lie on diagonals where there are many."""
+
 AccountedAccess = (
     tuple[int, int, tuple[int, ...], str]
     | tuple[int, int, tuple[int, ...], str, int]
@@ -71,8 +83,6 @@ class RegionAccount:
         pieces: into how many pieces workers share it out that need not wait for one another.
         members: how many loops over tiles it has.
         is_serial: whether one worker does all of it.
-        diagonal_tiles: the least number of tiles along a member, where they run along diagonals; the one in the middle,
-            which stands for all of them, is like most others where there are many.
         by_library: whether it is work of NumPy's library, which has threads of its own.
     """
 
@@ -80,7 +90,6 @@ class RegionAccount:
     pieces: float
     members: int
     is_serial: bool
-    diagonal_tiles: int | None = None
     by_library: bool = False
 
 
@@ -122,7 +131,7 @@ class Account:
         trips = max(0, -((start - stop) // step))
         if not trips:
             return
-        self._push(float(trips), abs(step), self._windows.get((start, stop)) if step == 1 else None)
+        self._push(float(trips), abs(step), self._windows.get((start, stop + step - 1)))
         yield start + (trips // 2) * step
         self._pop()
 
@@ -145,10 +154,17 @@ class Account:
         self._cut.pop()
         self._places.pop()
 
-    def enter(
-        self, kind: str, shared: int, copies: int, members: Sequence[tuple[int, ...]], own: Sequence[str] = ()
-    ) -> list[int]:
-        """The window of a tile in the middle of a region, lower and upper bound of each member.
+    def tiles(
+        self,
+        kind: str,
+        shared: int,
+        copies: int,
+        members: Sequence[tuple[int, ...]],
+        own: Sequence[str] = (),
+        differ: bool = False,
+    ) -> Iterator[list[int]]:
+        """The windows of tiles that stand for all of a region, lower and upper bound of each member: of the one in the
+        middle, or, where they differ, of some in different places, each for its share.
 
         Args:
             kind: "parallel", "wavefront" or "serial".
@@ -157,26 +173,11 @@ class Account:
             members: the lower bound, the upper bound and the size of a tile of each member, and how many tiles an
                 outer one has.
             own: the memory of a worker that is used again for each tile, and so never comes from far away.
+            differ: whether what is done in a tile depends on where it lies.
         """
         self._own = frozenset(own)
-        self._windows.clear()
-        window: list[int] = []
-        counts: list[int] = []
-        for lower, upper, size, *_ in members:
-            count = max(0, -((lower - upper) // size))
-            start = lower + (count // 2) * size if (count > 1) else lower
-            if start + size > upper and count > 1:
-                start = lower + (count // 2 - 1) * size
-            window += [start, min(start + size, upper)]
-            counts.append(count)
-            if count > 1:
-                self._windows[window[-2], window[-1]] = float(size), float(upper - lower)
-        executions = self._count()
-        tiles = 1.0
-        for (lower, upper, size, *_), count in zip(members, counts, strict=True):
-            tiles *= count
-            # The last tile is smaller: tiles count by what they hold.
-            self._push(max(0, upper - lower) / max(1, min(size, upper - lower)))
+        counts = [max(0, -((lower - upper) // size)) for lower, upper, size, *_ in members]
+        executions, tiles = self._count(), float(math.prod(counts))
         waves, pieces = executions, 1.0
         if kind != "serial":
             for count in counts[:shared]:
@@ -185,17 +186,28 @@ class Account:
                 diagonals = max(1, sum(counts[:shared]) - shared + 1)
                 waves, pieces = executions * diagonals, pieces / diagonals
         region = RegionAccount([0.0] * len(Kind), max(1.0, pieces), len(members), kind == "serial")
-        if kind == "wavefront":
-            region.diagonal_tiles = min(counts)
         region.counts[Kind.TILES] += executions * tiles
         region.counts[Kind.REGIONS] += waves
         self.regions.append(region)
-        return window
-
-    def leave(self) -> None:
-        """End the account of a region."""
-        for _ in range(self.regions[-1].members):
-            self._pop()
+        places = _PLACES if differ else (_MIDDLE,)
+        windows = Counter(tuple(_window(members, counts, place)) for place in places)
+        for window, times in windows.items():
+            self._windows.clear()
+            self._fetched.clear()
+            for number, (lower, upper, size, *_) in enumerate(members):
+                if counts[number] > 1:
+                    self._windows[window[2 * number], window[2 * number + 1]] = float(size), float(upper - lower)
+                # The last tile is smaller: tiles count by what they hold.
+                self._push(max(0, upper - lower) / max(1, min(size, upper - lower)))
+            before, arithmetic = {id(each): each.counts.copy() for each in self.regions}, self.arithmetic
+            yield list(window)
+            share = times / len(places)
+            for each in self.regions if share < 1 else ():
+                old = before.get(id(each), [0.0] * len(Kind))
+                each.counts[:] = [was + share * (now - was) for was, now in zip(old, each.counts, strict=True)]
+            self.arithmetic = arithmetic + share * (self.arithmetic - arithmetic)
+            for _ in members:
+                self._pop()
 
     def add(
         self,
@@ -238,7 +250,8 @@ class Account:
             kept[Kind.LOOPS] += starts
         if is_vectorised and trips >= 2:
             lanes = max(1.0, self.vector_bytes / width)
-            steps = starts * unrolled * _steps_of(trips, lanes, self._cut[position])
+            cut = self._cut[position] if self._steps[position] == 1 else None
+            steps = starts * unrolled * _steps_of(trips, lanes, cut)
             kept[Kind.ROWS if is_vectorised > 1 else Kind.VECTOR_OPERATIONS] += steps * operations
             kept[Kind.VECTOR_ACCESSES] += steps * near
             kept[Kind.GATHERED] += times * far
@@ -288,49 +301,33 @@ class Account:
     def _traffic(self, kept: list[float], accesses: Sequence[AccountedAccess], last: int) -> None:
         """Count the lines that come from each cache: what is used again comes from the one that holds all that is used
         in between."""
-        trips = self._trips
-        depth = len(trips)
-        arrays: dict[tuple[str, tuple[int, ...]], tuple[int, int]] = {}  # by array and loops
-        vectors: dict[tuple[str, tuple[int, ...]], int] = {}
-        accessed: dict[tuple[str, tuple[int, ...]], int] = {}
+        trips, depth = self._trips, len(self._trips)
+        groups: dict[tuple[str, tuple[int, ...]], list[AccountedAccess]] = {}
         for access in accesses:
-            _, along, varying, array, *more = access
-            accessed[array, varying] = accessed.get((array, varying), 0) + 1
-            arrays.setdefault((array, varying), (_pitch(access), along))
-            # Of what lies apart from one iteration to the next each vector is in a line of its own.
-            if last in varying and along != last:
-                vectors[array, varying] = max(vectors.get((array, varying), 1), *more[:1], 1)
-        # By how many of the loops around are left out: the lines of each access, from all loops to none.
-        lines: list[list[float]] = []
-        for (array, varying), (pitch, along) in arrays.items():
-            number = vectors.get((array, varying), 1)
-            # Iterations that are written out side by side have elements of their own, as many as there are accesses.
-            beside = min(accessed[array, varying], math.prod(self._steps[k] for k in varying if k != along))
-            found = []
-            for outer in range(depth + 1):
-                elements = 1.0
-                near = 1.0
-                for k in varying:
-                    if k >= outer:
-                        elements *= trips[k]
-                        if k == along:
-                            near = trips[k]
-                found.append(max(number, beside) * max(1.0, elements / min(max(near, 1.0), LINE_BYTES / pitch)))
-            lines.append(found)
+            groups.setdefault((access[3], access[2]), []).append(access)
+        # By how many of the loops around are left out: the lines of each group, from all loops to none.
+        lines = [
+            [self._lines(varying, group, outer) for outer in range(depth + 1)] for (_, varying), group in groups.items()
+        ]
         # What lies apart from one iteration to the next is not fetched ahead.
-        apart = [last in varying and along != last for (_, varying), (_, along) in arrays.items()]
+        apart = [last in varying and group[0][1] != last for (_, varying), group in groups.items()]
+        waited = -kept[Kind.APART_4]
         self._from_memory(kept, accesses, last)
+        waited += kept[Kind.APART_4]
         for place, cache in enumerate(self.caches[:-1]):
             level = next(
                 (outer for outer in range(depth + 1) if sum(each[outer] for each in lines) * LINE_BYTES <= cache), depth
             )
             if not level:
                 continue
-            around = 1.0
-            for k in range(level):
-                around *= trips[k]
-            for each, is_apart in zip(lines, apart, strict=True):
+            around = math.prod(trips[:level])
+            unforeseen = 0.0
+            for each, is_apart, group in zip(lines, apart, groups.values(), strict=True):
                 kept[(Kind.APART_2 if is_apart else Kind.LINES_2) + place] += around * each[level]
+                if not is_apart and self._is_cut(group):
+                    unforeseen += around * each[level] * self._unforeseen(group, level, _UNFORESEEN_3)
+            if place:
+                kept[Kind.UNFORESEEN_3] += max(0.0, unforeseen - waited)  # the others have come from memory
 
     def _from_memory(self, kept: list[float], accesses: Sequence[AccountedAccess], last: int) -> None:
         """Count the lines that come from memory: each line that a pass over a part that the last cache does not hold
@@ -358,13 +355,27 @@ class Account:
         for k in range(level):
             around *= trips[k]
         for ((array, varying), group), number in zip(groups.items(), lines, strict=True):
-            pitch, along = _pitch(group[0]), group[0][1]
-            part = 0.0  # of the lines that are not fetched ahead
-            if last in varying and along != last and trips[last] > _FOLLOWED:
-                part = 1.0
-            elif along in varying and along >= level:
-                part = min(1.0, _UNFORESEEN / max(1.0, trips[along] * self._steps[along] * pitch / LINE_BYTES))
+            is_apart = last in varying and group[0][1] != last and trips[last] > _FOLLOWED
+            # Of the lines those that are not fetched ahead.
+            part = 1.0 if is_apart else self._unforeseen(group, level, _UNFORESEEN_4)
             self._fetch(kept, array, tuple(self._places[:level]), around * number, part)
+
+    def _is_cut(self, group: Sequence[AccountedAccess]) -> bool:
+        """Return whether accesses go along tiles, so that rows end there; a row that is not cut goes on in the next."""
+        return group[0][1] in group[0][2] and self._cut[group[0][1]] is not None
+
+    def _unforeseen(self, group: Sequence[AccountedAccess], level: int, begin: float) -> float:
+        """Return the part of the lines of rows that is not fetched ahead, as it is where rows begin.
+
+        Args:
+            group: accesses of an array that vary with the same loops.
+            level: how many of the loops around are left out.
+            begin: the lines at the beginning of each row that are not.
+        """
+        pitch, along = _pitch(group[0]), group[0][1]
+        if along not in group[0][2] or along < level:
+            return 0.0
+        return min(1.0, begin / max(1.0, self._trips[along] * self._steps[along] * pitch / LINE_BYTES))
 
     def _lines(self, varying: tuple[int, ...], group: Sequence[AccountedAccess], outer: int) -> float:
         """Return how many lines accesses of an array touch that vary with the same loops.
@@ -391,6 +402,22 @@ class Account:
         before.append((around, lines))
         kept[Kind.APART_4] += fresh * part
         kept[Kind.LINES_4] += fresh * (1.0 - part)
+
+
+def _window(members: Sequence[tuple[int, ...]], counts: Sequence[int], place: Sequence[float]) -> list[int]:
+    """Return the bounds of a whole tile, lower and upper one of each member.
+
+    Args:
+        members: the lower bound, the upper bound and the size of a tile of each.
+        counts: how many tiles there are along each.
+        place: where it lies along each, as a part of that.
+    """
+    window: list[int] = []
+    for number, ((lower, upper, size, *_), count) in enumerate(zip(members, counts, strict=True)):
+        whole = max(1, (upper - lower) // size) if count else 0
+        start = lower + int(place[number % len(place)] * whole) * size
+        window += [start, min(start + size, upper)]
+    return window
 
 
 def _steps_of(trips: float, lanes: float, cut: tuple[float, float] | None) -> float:
