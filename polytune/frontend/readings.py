@@ -220,7 +220,8 @@ def most_readings_of_an_element(places: Sequence[Reading], *, once_a_statement: 
 
 
 _Form = tuple[tuple[bool, Expression], ...]
-"""By dimension, whether an iterator of a loop within the block goes along it, and what is added to that."""
+"""The form of subscripts: by dimension, whether an iterator of a loop within the block goes along it, and what is added
+to that."""
 
 
 def _form(place: Reading) -> _Form | None:
