@@ -19,7 +19,8 @@ from polytune.frontend.scalars import bits
 
 Build = Callable[[list[Value]], Value]
 
-_CHEAP = ("minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc", "copysign")
+CHEAP_FUNCTIONS = ("minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc", "copysign")
+"""The functions that cost about what an addition does."""
 
 
 def computed(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue | Value:
@@ -130,7 +131,7 @@ def _sample(part: ArrayValue | Value) -> Value:
 def _is_costly(sample: Value) -> bool:
     for part in walk(sample.expression):
         match part:
-            case Call(function) if function not in _CHEAP:
+            case Call(function) if function not in CHEAP_FUNCTIONS:
                 return True
             case Binary("**", _, exponent) if not is_whole(exponent):
                 return True

@@ -6,7 +6,7 @@ needs are not made where nothing changes what is copied.  Neither the analysis n
 Soundness rests on the structure of the program.  An array is *passed on* if
 
 - one statement writes all of it, in a nest of loops over its extents, and nothing else ever does;
-- all that reads it stands behind that nest in the same block, in loops over the same extents;
+- all that reads it stands behind that nest in the same block, and stays inside of it, or is an error as before;
 - nothing from the nest to the last such place writes what the value is computed from.
 
 A block is executed from its beginning to its end before it is begun again.  So each element that is read was written in
@@ -16,26 +16,21 @@ the same execution of the block, from operands that still are what they were.
 from __future__ import annotations
 
 from collections import Counter as Multiset
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, normal
+from polytune.frontend.array_expressions.elementwise import CHEAP_FUNCTIONS
 from polytune.frontend.array_expressions.views import moved
 from polytune.frontend.expression import (
     Assign,
     Binary,
     Call,
-    Compare,
-    Constant,
     Element,
     Expression,
     Iterator,
-    LibraryCall,
-    Logical,
-    ParameterValue,
     Power,
-    Unary,
     arrays_written,
     map_children,
     walk,
@@ -44,6 +39,7 @@ from polytune.frontend.lowering.frame import KernelWalk
 from polytune.frontend.polyhedral.affine import NotAffineError, as_condition
 from polytune.frontend.polyhedral.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.program import Guard, Node, Perform, RangeLoop
+from polytune.frontend.readings import Reading, is_inside, most_readings_of_an_element, readings, reads_inside
 from polytune.frontend.scop import ArrayRole
 from polytune.records import dataclass
 from polytune.signature import ArrayType
@@ -57,7 +53,10 @@ FEW_OPERATIONS = 40
 """The most that it may have that is computed at several places, none of them a division or a function."""
 
 MOST_PLACES = 3
-"""The most places at which a value may be computed that is not only loaded."""
+"""The most places at which one element may be computed that is not only loaded."""
+
+MOST_READINGS = 8
+"""The most places that an array may be read at, which bounds what programs grow by."""
 
 
 def with_values_passed_on(nodes: Sequence[Node], kernel: KernelWalk) -> tuple[Node, ...]:
@@ -89,15 +88,23 @@ class _Producer:
 
     Attributes:
         array: the array.
-        iterators: of its loops, outermost first, which are its subscripts.
-        extents: the ends of these loops.
+        loops: outermost first; their iterators are the subscripts.
         value: what is assigned.
     """
 
     array: str
-    iterators: tuple[Iterator, ...]
-    extents: tuple[Expression, ...]
+    loops: tuple[RangeLoop, ...]
     value: Expression
+
+    @property
+    def iterators(self) -> tuple[Iterator, ...]:
+        """Return those of the loops."""
+        return tuple(Iterator(loop.iterator) for loop in self.loops)
+
+    @property
+    def extents(self) -> tuple[Expression, ...]:
+        """Return the ends of the loops."""
+        return tuple(loop.stop for loop in self.loops)
 
     @property
     def is_copy(self) -> bool:
@@ -110,32 +117,41 @@ class _Producer:
     @property
     def is_cheap(self) -> bool:
         """Return whether computing the value again costs about what loading it does."""
-        nodes = tuple(walk(self.value))
-        costly = any(
-            isinstance(node, Call | Power) or (isinstance(node, Binary) and node.operator in ("/", "//", "%", "**"))
-            for node in nodes
+        return not any(
+            isinstance(node, Power)
+            or (isinstance(node, Call) and node.function not in CHEAP_FUNCTIONS)
+            or (isinstance(node, Binary) and node.operator in ("/", "//", "%", "**"))
+            for node in walk(self.value)
         )
-        return not costly and len(nodes) <= FEW_OPERATIONS
+
+    @property
+    def has_few_operations(self) -> bool:
+        """Return whether the value may stand at several places."""
+        return len(tuple(walk(self.value))) <= FEW_OPERATIONS
 
 
 def _producer(node: Node) -> _Producer | None:
     """Read a nest of loops from 0 around one assignment to an element that has their iterators as its subscripts."""
-    iterators: list[Iterator] = []
-    extents: list[Expression] = []
+    loops: list[RangeLoop] = []
     while isinstance(node, RangeLoop):
         if node.start != ZERO or node.step != 1 or len(node.body) != 1:
             return None
-        iterators.append(Iterator(node.iterator))
-        extents.append(node.stop)
+        loops.append(node)
         (node,) = node.body
+    iterators = tuple(Iterator(loop.iterator) for loop in loops)
     match node:
-        case Perform(operations=(Assign(Element(array, subscripts), value),)) if subscripts == tuple(iterators):
-            return _Producer(array, tuple(iterators), tuple(extents), value) if iterators else None
+        case Perform(operations=(Assign(Element(array, subscripts), value),)) if subscripts == iterators:
+            return _Producer(array, tuple(loops), value) if loops else None
     return None
 
 
-class _NotPassedOnError(Exception):
-    """An array is read in another way than its elements were written."""
+def _pays(producer: _Producer, places: Sequence[Reading]) -> bool:
+    """Return whether computing the value at places costs no more than about what loading it does."""
+    if producer.is_copy:
+        return True
+    # Compilers compute equal expressions of a statement once, if they call no functions.
+    most = most_readings_of_an_element(places, once_a_statement=producer.is_cheap)
+    return most is not None and most <= (MOST_PLACES if producer.has_few_operations and producer.is_cheap else 1)
 
 
 class _Forwarding:
@@ -149,6 +165,7 @@ class _Forwarding:
     def __init__(self, kernel: KernelWalk, mentioned: Multiset[str]):
         self._kernel, self._mentioned = kernel, mentioned
         self._around: tuple[RangeLoop, ...] = ()
+        self._right: dict[_Producer, bool] = {}
 
     def block(self, nodes: tuple[Node, ...], around: tuple[RangeLoop, ...]) -> tuple[Node, ...]:
         """Rewrite neighbouring nodes, and those in them, without nests whose values are passed on.
@@ -181,31 +198,6 @@ class _Forwarding:
                 return replace(node, then=self.block(then, around), otherwise=self.block(otherwise, around))
         return node
 
-    def _equal(self, left: Expression, right: Expression) -> bool:
-        """Return whether two extents are proven to be equal in the block."""
-        if normal(left) == normal(right):
-            return True
-        affine = self._kernel.affine
-
-        def differ() -> bool:
-            found = affine.condition(as_condition(Unary("not", Compare("==", left, right), "bool")))
-            for loop in self._around:
-                if loop.step > 0:
-                    first = Compare("<=", loop.start, Iterator(loop.iterator))
-                    last = Compare("<", Iterator(loop.iterator), loop.stop)
-                    found = found.intersect(affine.condition(as_condition(Logical("and", (first, last)))))
-            for parameter in self._kernel.parameters.values():
-                if parameter.nonnegative:
-                    found = found.intersect(affine.condition(Compare(">=", ParameterValue(parameter.name), ZERO)))
-            for condition in self._kernel.size_conditions:
-                found = found.subtract(condition.violated)
-            return not found.is_empty()
-
-        try:
-            return within_budget(affine.context, QUESTION_BUDGET, differ, needed=True) is False
-        except NotAffineError:
-            return False
-
     def _passed_on(self, producer: _Producer, rest: tuple[Node, ...]) -> tuple[Node, ...] | None:
         """Rewrite what follows a nest in its block, so that values are computed where they were read; None where that
         may be wrong, or does not pay."""
@@ -224,16 +216,35 @@ class _Forwarding:
         operands = _mentioned(producer.value)
         if array in operands or not _written(affected).isdisjoint((array, *operands)):
             return None
-        if not producer.is_copy and (uses > 1 and not (producer.is_cheap and uses <= MOST_PLACES)):
+        places = readings(affected, array)
+        if places is None or len(places) > MOST_READINGS or not _pays(producer, places):
             return None
-        try:
-            changed = tuple(self._reading(node, producer, {}) for node in affected)
-        except _NotPassedOnError:
+        if not all(self._is_computed_alike(producer, place) for place in places):
             return None
+        changed = tuple(self._reading(node, producer) for node in affected)
         self._mentioned[array] = 0
         for name, times in operands.items():
             self._mentioned[name] += times * (uses - 1)
         return (*changed, *rest[len(affected) :])
+
+    def _is_computed_alike(self, producer: _Producer, place: Reading) -> bool:
+        """Return whether the value is proven to be what is read at a place, or an error where that is one."""
+        kernel, subscripts = self._kernel, place.element.subscripts
+        loops = {loop.iterator: loop for loop in place.loops if loop.start == ZERO and loop.step == 1}
+        over = [loops.get(each.name) if isinstance(each, Iterator) else None for each in subscripts]
+        names = {each.iterator for each in over if each is not None}
+        ends = [each and normal(each.stop) for each in over]
+        if len(names) == len(subscripts) and ends == [normal(extent) for extent in producer.extents]:
+            return True
+        if not is_inside(kernel, self._around, place, producer.extents, self._value(place.element, producer)):
+            return False
+        return self._is_right(producer)
+
+    def _is_right(self, producer: _Producer) -> bool:
+        """Return whether computing all of the array is proven to be no error, so that less may be computed."""
+        if producer not in self._right:
+            self._right[producer] = reads_inside(self._kernel, (*self._around, *producer.loops), producer.value)
+        return self._right[producer]
 
     def _may_be_computed_again(self, producer: _Producer) -> bool:
         nodes = tuple(walk(producer.value))
@@ -248,59 +259,31 @@ class _Forwarding:
         kind = dict(self._kernel.signature.arguments).get(elements[0].array)
         return not isinstance(kind, ArrayType) or kind.layout == "C"
 
-    def _reading(self, node: Node, producer: _Producer, loops: Mapping[str, Expression]) -> Node:
-        """Rewrite a node with the value in place of the array.
-
-        Args:
-            node: the node.
-            producer: where the value comes from.
-            loops: the ends of the loops from 0 around, within the block, by their iterators; those of other loops are
-                constants that equal nothing.
-
-        Raises:
-            _NotPassedOnError: the array is read in another way than it was written.
-        """
+    def _reading(self, node: Node, producer: _Producer) -> Node:
+        """Rewrite a node with the value in place of the array."""
         if producer.array not in _mentioned(node):
             return node
         match node:
-            case RangeLoop():
-                end = node.stop if node.start == ZERO and node.step == 1 else Constant(-1, "int64")
-                if producer.array in _mentioned((node.start, node.stop)):
-                    raise _NotPassedOnError
-                inner = {**loops, node.iterator: end}
-                return replace(node, body=tuple(self._reading(each, producer, inner) for each in node.body))
-            case Guard():
-                if producer.array in _mentioned(node.condition):
-                    raise _NotPassedOnError
-                sides = [
-                    tuple(self._reading(each, producer, loops) for each in side) for side in (node.then, node.otherwise)
-                ]
-                return replace(node, then=sides[0], otherwise=sides[1])
+            case RangeLoop(body=body):
+                return replace(node, body=tuple(self._reading(each, producer) for each in body))
+            case Guard(then=then, otherwise=otherwise):
+                then, otherwise = (tuple(self._reading(each, producer) for each in side) for side in (then, otherwise))
+                return replace(node, then=then, otherwise=otherwise)
         assert isinstance(node, Perform)
-        operations = tuple(self._operation(operation, producer, loops) for operation in node.operations)
+        operations = tuple(self._operation(operation, producer) for operation in node.operations)
         return replace(node, operations=operations)
 
-    def _operation(self, operation: Any, producer: _Producer, loops: Mapping[str, Expression]) -> Any:
-        if isinstance(operation, LibraryCall):
-            raise _NotPassedOnError
+    def _operation(self, operation: Any, producer: _Producer) -> Any:
         if isinstance(operation, Element) and operation.array == producer.array:
-            return self._value(operation, producer, loops)
-        changed = map_children(operation, lambda child: self._operation(child, producer, loops))
+            return self._value(operation, producer)
+        changed = map_children(operation, lambda child: self._operation(child, producer))
         if isinstance(operation, Element):
             place = self._kernel.locations.find(operation)
             if place is not None:
                 self._kernel.locations.record(changed, place)
         return changed
 
-    def _value(self, element: Element, producer: _Producer, loops: Mapping[str, Expression]) -> Expression:
-        subscripts = element.subscripts
-        names = [each.name for each in subscripts if isinstance(each, Iterator)]
-        if len(names) != len(subscripts) or len(set(names)) != len(names) or not all(name in loops for name in names):
-            raise _NotPassedOnError
-        # In loops further in or out the value would be computed again and again.
-        if not producer.is_copy and len(loops) != len(names):
-            raise _NotPassedOnError
-        if not all(self._equal(loops[name], extent) for name, extent in zip(names, producer.extents, strict=True)):
-            raise _NotPassedOnError
-        found: Expression = moved(self._kernel, producer.value, dict(zip(producer.iterators, subscripts, strict=True)))
+    def _value(self, element: Element, producer: _Producer) -> Expression:
+        to = dict(zip(producer.iterators, element.subscripts, strict=True))
+        found: Expression = moved(self._kernel, producer.value, to)
         return found

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import polytune
 from polytune.frontend import analyse
 from polytune.frontend.scop import ArrayRole
 from polytune.runtime.calls.arguments import signature_of
@@ -22,6 +23,10 @@ def square(n: int) -> np.ndarray:
 
 def vector(n: int) -> np.ndarray:
     return np.random.default_rng(n + 1).random(n) - 0.5
+
+
+def rows_of_four(n: int) -> np.ndarray:
+    return np.random.default_rng(n + 2).random((n, 4)) - 0.5
 
 
 def chain(A, B):
@@ -67,6 +72,44 @@ def truth(A, R):
     R[:] = t * 2.0
 
 
+def corners(A, B):
+    low = np.maximum(A[:, None, :2], B[None, :, :2])
+    high = np.minimum(A[:, None, 2:], B[None, :, 2:])
+    extent = np.maximum(high - low, 0.0)
+    common = extent[:, :, 0] * extent[:, :, 1]
+    return common / (1.0 + common)
+
+
+def constant_columns(A, R):
+    t = np.sqrt(A + 1.0)
+    R[:] = t[:, 3] - t[:, 0] * t[:, 1]
+
+
+def a_part(A, R):
+    t = np.exp(A)
+    R[1:-1] = t[1:-1]
+
+
+def a_part_of_rows(A, R):
+    t = A[:, 1:] * A[:, :-1]
+    R[1:, 0] = t[1:, -1]
+
+
+def cheap_in_one_statement(A, R):
+    t = np.maximum(A, 0.1) + A
+    R[:] = t * t + t * t * t
+
+
+def a_row_of_columns(A, R):
+    t = A.T.copy()
+    R[:] = t[0]
+
+
+def in_a_loop_of_one(A, R):
+    t = A[:, None] * 2.0
+    R[:] = (t + np.zeros((len(A), 1)))[:, 0]
+
+
 PASSED_ON: dict[str, tuple[Callable[..., Any], tuple[str, ...], tuple[str, ...]]] = {
     "a chain": (chain, ("vector", "vector"), ("t", "u")),
     "a chain in two dimensions": (chain, ("square", "square"), ("t", "u")),
@@ -76,6 +119,13 @@ PASSED_ON: dict[str, tuple[Callable[..., Any], tuple[str, ...], tuple[str, ...]]
     "a reader under a condition": (under_a_condition, ("square", "vector"), ("t",)),
     "a narrower type": (narrower, ("vector", "vector"), ("t",)),
     "truth values": (truth, ("vector", "vector"), ("t",)),
+    "short axes": (corners, ("rows_of_four", "rows_of_four"), ("low", "high", "extent", "common")),
+    "columns": (constant_columns, ("rows_of_four", "vector"), ("t",)),
+    "a part": (a_part, ("vector", "vector"), ("t",)),
+    "a part of rows": (a_part_of_rows, ("rows_of_four", "rows_of_four"), ("t",)),
+    "cheap and in one statement": (cheap_in_one_statement, ("vector", "vector"), ("t",)),
+    "a row of a copy in another order": (a_row_of_columns, ("square", "vector"), ("copy",)),
+    "a loop of one iteration": (in_a_loop_of_one, ("vector", "vector"), ("t",)),
 }
 
 
@@ -165,7 +215,57 @@ def sorted_by_the_library(A, R):
 
 def copied_columns(A, R):
     t = A.T.copy()
-    R[:] = t[1]
+    for i in range(len(R)):
+        R[i] = np.sum(t) + i
+
+
+def costly_in_one_statement(A, R):
+    t = np.exp(A)
+    R[:] = t * t
+
+
+def diagonal(A, R):
+    t = A * 2.0
+    for i in range(len(R)):
+        R[i] = t[i, i]
+
+
+def column_for_each_row(A, R):
+    t = A * A
+    for i in range(len(R)):
+        for j in range(4):
+            R[i] += t[i, 0] * j
+
+
+def boundaries(A, R):
+    t = np.exp(A)
+    R[:] = t
+    R[0] = t[len(R) - 1]
+
+
+def part_of_changed(A, R):
+    t = A + 1.0
+    A[1:] = 0.0
+    R[1:-1] = t[1:-1]
+
+
+def part_changed_by_the_reader(A, R):
+    t = A * 2.0
+    A[1:] = t[:-1]
+
+
+def changed_by_another_name(A, R):
+    row = A[0]
+    t = A[0] + 1.0
+    row[:] = 0.0
+    R[:3] = t[:3]
+
+
+def changed_between_readings(A, R):
+    t = A + 1.0
+    R[:] = t[:, 0]
+    A[:, 1] = R
+    R[:] += t[:, 1]
 
 
 KEPT: dict[str, tuple[Callable[..., Any], tuple[str, ...], str]] = {
@@ -184,9 +284,17 @@ KEPT: dict[str, tuple[Callable[..., Any], tuple[str, ...], str]] = {
     "a function at two places": (expensive_twice, ("vector", "vector"), "t"),
     "the library reads it": (sorted_by_the_library, ("vector", "vector"), "t"),
     "a copy in another order": (copied_columns, ("square", "vector"), "copy"),
+    "a function twice in a statement": (costly_in_one_statement, ("vector", "vector"), "t"),
+    "a diagonal": (diagonal, ("square", "vector"), "t"),
+    "a column again for each row": (column_for_each_row, ("rows_of_four", "vector"), "t"),
+    "an end is read again": (boundaries, ("vector", "vector"), "t"),
+    "what a part is computed from is changed": (part_of_changed, ("vector", "vector"), "t"),
+    "a part is written to what it comes from": (part_changed_by_the_reader, ("vector", "vector"), "t"),
+    "changed by another name": (changed_by_another_name, ("square", "vector"), "t"),
+    "changed between two readings": (changed_between_readings, ("rows_of_four", "vector"), "t"),
 }
 
-MAKE = {"square": square, "vector": vector}
+MAKE = {"square": square, "vector": vector, "rows_of_four": rows_of_four}
 
 
 def local_arrays(kernel: Callable[..., Any], arguments: list[Any]) -> set[str]:
@@ -243,3 +351,43 @@ def test_copies_of_arguments_that_do_not_lie_in_one_piece_stay() -> None:
 
     assert "copy" in local_arrays(copied, [vector(8)[::2], vector(4)])
     assert "copy" not in local_arrays(copied, [vector(8), vector(4)])
+
+
+def beyond_a_slice(A, R):
+    t = A[:, 1:3] * 2.0
+    R[:] = t[:, 2]
+
+
+def operand_beyond_its_array(A, R):
+    t = A[:, 4] + R
+    R[:0] = t[:0]
+
+
+def columns_that_are_missing(A, R):
+    t = A + 1.0
+    R[:] = t[:, 0] + t[:, 4]
+
+
+@pytest.mark.parametrize("kernel", [beyond_a_slice, operand_beyond_its_array, columns_that_are_missing])
+def test_what_is_outside_stays_an_error(kernel: Callable[..., Any]) -> None:
+    arguments = [rows_of_four(5), vector(5)]
+    with pytest.raises(IndexError):
+        kernel(*copy.deepcopy(arguments))
+    before = copy.deepcopy(arguments)
+    with pytest.raises(polytune.ArgumentError, match="past the end of axis 1"):
+        polytune.kernel(kernel)(*arguments)
+    np.testing.assert_equal(arguments, before)
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (1, 4), (3, 4), (3, 0), (3, 1), (3, 5)])
+def test_short_axes_of_all_lengths(shape: tuple[int, int]) -> None:
+    """Where NumPy raises an error, so does the kernel, and else both return the same."""
+    arguments = np.random.default_rng(3).random(shape), np.random.default_rng(4).random((2, shape[1]))
+    compiled = polytune.kernel(corners)
+    try:
+        expected = corners(*arguments)
+    except (IndexError, ValueError):
+        with pytest.raises(polytune.ArgumentError):
+            compiled(*arguments)
+    else:
+        np.testing.assert_allclose(compiled(*arguments), expected, rtol=1e-12)
