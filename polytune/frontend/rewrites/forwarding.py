@@ -36,10 +36,8 @@ from polytune.frontend.expression import (
     walk,
 )
 from polytune.frontend.lowering.frame import KernelWalk
-from polytune.frontend.polyhedral.affine import NotAffineError, as_condition
-from polytune.frontend.polyhedral.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.program import Guard, Node, Perform, RangeLoop
-from polytune.frontend.readings import Reading, is_inside, most_readings_of_an_element, readings, reads_inside
+from polytune.frontend.rewrites.readings import Reading, is_inside, most_readings_of_an_element, readings, reads_inside
 from polytune.frontend.scop import ArrayRole
 from polytune.records import dataclass
 from polytune.signature import ArrayType

@@ -16,9 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from polytune.frontend.affine import NotAffineError, as_condition, as_index
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, coefficients, constant_of, normal, subtract
-from polytune.frontend.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.expression import (
     Binary,
     Call,
@@ -35,7 +33,9 @@ from polytune.frontend.expression import (
     children,
     walk,
 )
-from polytune.frontend.frame import KernelWalk
+from polytune.frontend.lowering.frame import KernelWalk
+from polytune.frontend.polyhedral.affine import NotAffineError, as_condition, as_index
+from polytune.frontend.polyhedral.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.records import dataclass
 
