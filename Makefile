@@ -2,8 +2,8 @@
 # On a machine with several Pythons: make PYTHON=python3.12 test
 
 PYTHON ?= python3
-# Processes that run tests side by side, and the threads that each of them gives to a kernel.
-TEST_PROCESSES ?= 2
+# Processes that run tests side by side, one more than two cores as they wait for others, and the threads of a kernel in each.
+TEST_PROCESSES ?= 3
 TEST_THREADS ?= 2
 
 # How long make fuzz goes on, in how many processes, and with START= from which program on.

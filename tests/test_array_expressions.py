@@ -119,7 +119,7 @@ def test_a_function_is_lowered_once_for_both_questions(monkeypatch: pytest.Monke
         signatures.append(signature)
         return lower(source, signature, **options)
 
-    for module in ("analyse", "stretching"):
+    for module in ("analyse", "lowering.stretching"):
         monkeypatch.setattr(importlib.import_module(f"polytune.frontend.{module}"), "lower", counted)
 
     @polytune.kernel(strict=strict)

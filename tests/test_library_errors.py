@@ -143,10 +143,6 @@ def complex_values(A):
     return w
 
 
-def as_many_as_there_are(A):
-    return np.bincount(A.astype(np.int64))
-
-
 def of_a_vector(A):
     return np.linalg.inv(A)
 
@@ -160,7 +156,6 @@ def with_residuals(A, b):
     ("function", "arguments", "what"),
     [
         (complex_values, (np.eye(3),), "whose results may be complex"),
-        (as_many_as_there_are, (np.ones(3),), "as large as the data say"),
         (of_a_vector, (np.ones(3),), "which is not a matrix"),
         (with_residuals, (np.eye(3), np.ones(3)), "whose size depends on data"),
     ],

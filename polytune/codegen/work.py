@@ -147,7 +147,7 @@ class _WorkWriter:
         if _relates_members(region):
             described += f"{'' if own else ', ()'}, True"
         windows = [name for pair in region.windows for name in pair]
-        target = ", ".join(windows) if windows else "_"
+        target = ", ".join(windows) if windows else "$only_tile"
         with writer.indented(f"for {target} in $account.tiles({described}):"):
             self.node(region.body, LoopPlace(loops, region))
 

@@ -34,7 +34,7 @@ def test_kernels_of_the_corpus_are_accepted(name: str) -> None:
     assert all(condition.array in CORPUS_ARRAYS[name] for condition in stages.bounds)
 
 
-NOT_YET = {"asian_option", "haar_levels"}
+NOT_YET = {"asian_option"}
 """Kernels that are not accepted yet."""
 
 

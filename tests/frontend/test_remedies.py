@@ -95,15 +95,15 @@ NOT_REACHED = {
 
 
 class _Sites:
-    """The calls in the frontend's text that make refusals, and those that were made."""
+    """The calls in the frontend's text, but for array expressions, that make refusals, and those that were made."""
 
     def __init__(self) -> None:
         self.there_are: dict[tuple[str, int, int], str] = {}
         self.made: set[tuple[str, int, int]] = set()
-        for path in sorted(FRONTEND.glob("*.py")):
+        for path in sorted(set(FRONTEND.rglob("*.py")) - set((FRONTEND / "array_expressions").rglob("*.py"))):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and self._refuses(node.func):
-                    self.there_are[path.name, node.lineno, node.end_lineno or 0] = ast.unparse(node)
+                    self.there_are[str(path), node.lineno, node.end_lineno or 0] = ast.unparse(node)
 
     @staticmethod
     def _refuses(function: ast.expr) -> bool:
@@ -115,7 +115,7 @@ class _Sites:
     def note(self, frame: FrameType) -> tuple[str, int, int]:
         """The call that a frame is in."""
         positions = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-        return Path(frame.f_code.co_filename).name, positions[0] or 0, positions[1] or 0
+        return str(Path(frame.f_code.co_filename).resolve()), positions[0] or 0, positions[1] or 0
 
 
 def test_every_place_that_refuses_is_reached_by_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,7 @@ def test_every_place_that_refuses_is_reached_by_a_program(monkeypatch: pytest.Mo
             analyse(function, infer_signature(function))
     missing = {text for site, text in sites.there_are.items() if site not in sites.made}
     assert {text for text in missing if not any(known in text for known in ELSEWHERE)} == set()
-    assert all(any(known in text for text in missing) for known in ELSEWHERE)
+    assert [known for known in ELSEWHERE if not any(known in text for text in missing)] == []
 
 
 ELSEWHERE = {

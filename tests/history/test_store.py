@@ -215,7 +215,9 @@ def test_where_no_folder_can_be_made_it_goes_on_in_memory_with_one_warning(tmp_p
         store.save_search(*KEY, {"step": 1})
         store.close()
         assert store.best(*KEY).configuration == TILED and store.load_search(*KEY) == {"step": 1}
-    assert len(caught) == 1 and store.in_memory
+    # Others in this process may write to histories of their own meanwhile.
+    told = [each for each in caught if issubclass(each.category, CacheWarning) and str(tmp_path) in str(each.message)]
+    assert len(told) == 1 and store.in_memory
     assert store.summary().path is None and store.summary().measurements == 1
 
 

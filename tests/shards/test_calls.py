@@ -368,3 +368,15 @@ def test_what_is_little_of_a_chunk_is_cut_out_in_one_task(monkeypatch):
     assert together["heat-A"] == together["heat-B"] < 3 * 25
     for found in (after, apart):
         assert all(np.array_equal(*each) for each in zip(dask.compute(*found), expected, strict=True))
+
+
+@polytune.kernel
+def neighbours_on_a_ring(x, y):
+    n = len(x)
+    for i in range(n):
+        y[i] = x[(i + 1) % n] - 2.0 * x[i] + x[(i - 1) % n]
+
+
+@pytest.mark.parametrize("n", [11, 17])
+def test_neighbours_on_a_ring_are_in_other_chunks(n):
+    check(neighbours_on_a_ring, np.random.default_rng(n).random(n), np.zeros(n))

@@ -272,7 +272,7 @@ def test_the_time_between_calls_is_not_theirs(tmp_path, made, monkeypatch):
         now[0] += 1e-6
         return now[0]
 
-    for module in ("calls", "generated", "settled"):
+    for module in ("calls.calls", "modules.generated", "calls.settled"):
         monkeypatch.setattr(f"polytune.runtime.{module}.time", SimpleNamespace(perf_counter=passed))
     kernel = polytune.Kernel(combined, background=False)
     kernel._store = HistoryStore(tmp_path / "history.sqlite")
