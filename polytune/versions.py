@@ -30,6 +30,11 @@ NODES_A_SECOND = 75
 """The number of nodes of the loop IR that Numba and LLVM compile in a second.  Measured over all versions of nine
 kernels of PolyBench: 60 to 180 for versions of more than 100 nodes, the fewest of them for the largest versions."""
 
+LOOPS_BUDGET = 1_000_000
+"""isl's budget for the loops of a version that can be done without, in its own basic operations: half a second, and
+more than any version of 96 kernels takes.  Where they have so many cases that this is not enough, they are no faster
+than simpler ones."""
+
 MOST_LOOPS_AROUND = 1
 """The most serial loops around a region of a plan that is not of the source order."""
 
@@ -323,7 +328,9 @@ def attempt_program(plan: Plan, scop: Scop, trees: Trees | None = None) -> Progr
     """
     try:
         generate = partial(generate_program, plan, scop, trees)
-        program = within_budget(scop.context.get_ctx(), PHASE_BUDGET, generate, needed=_is_source(plan))
+        needed = _is_source(plan)
+        operations = PHASE_BUDGET if needed else LOOPS_BUDGET
+        program = within_budget(scop.context.get_ctx(), operations, generate, needed=needed)
     except UnprovenError:
         program = None
     if program is None and _is_source(plan):

@@ -137,7 +137,7 @@ class _Planner:
         inner = node.child(0)
         if not self.has_parallel_band(inner):
             return self.mark_serial(node, self.contained_in(node))
-        self.serial.append(SerialLoop(statements_of(node), analysis.obstacles[0]))
+        self.serial.append(SerialLoop(statements_of(node), analysis))
         return self.visit(inner).parent()
 
     def row_sweep(self, node: isl.ScheduleNode) -> RowSweep | None:

@@ -93,7 +93,8 @@ def _is_interval(array: str, touching: list[Statement], node: isl.ScheduleNode, 
 def analyse_with_sums(node: isl.ScheduleNode, dependences: Dependences) -> tuple[BandAnalysis, frozenset[str]]:
     """Return what a band node may do if workers add up in copies, and of which arrays they may have such copies."""
     arrays = summable(node, dependences)
-    return analyse_band(node, dependences, without=_updates(arrays, dependences)), arrays
+    without = _updates(arrays, dependences) if arrays else None
+    return analyse_band(node, dependences, without=without), arrays
 
 
 def sums_across(

@@ -9,7 +9,7 @@ from typing import Any
 import islpy as isl
 
 from polytune.records import dataclass
-from polytune.schedule.analysis.bands import BandObstacle
+from polytune.schedule.analysis.bands import BandAnalysis, BandObstacle
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import Origin
 from polytune.schedule.recipe import Recipe
@@ -109,10 +109,15 @@ class Region(RegionTraits):
 
 @dataclass(frozen=True)
 class SerialLoop:
-    """A loop that all workers run in step, with what keeps it from being parallel."""
+    """A loop that all workers run in step, and what is known of it: the first member of a band."""
 
     statements: tuple[str, ...]
-    obstacles: tuple[BandObstacle, ...]
+    analysis: BandAnalysis
+
+    @property
+    def obstacles(self) -> tuple[BandObstacle, ...]:
+        """Return what keeps the loop from being parallel."""
+        return self.analysis.obstacles[0]
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,9 @@ MOST_CONSTRAINTS = 3_000
 """The largest scheduling problem that isl is given, by the constraints of all dependences; twice the largest of
 PolyBench.  The pivots of a linear program are no operations of isl's count, and each takes time quadratic in this."""
 
+MOST_IN_DEEP_BANDS = 1_600
+"""The same where bands are to be as deep as may be, which takes four times as long as parallel loops outermost."""
+
 MANY_CONSTRAINTS = 16
 """The number of constraints from which on a part of a dependence is simplified before scheduling."""
 
@@ -164,9 +167,7 @@ class _Problem:
 
 def _solved(problem: _Problem, scop: Scop, strategy: Strategy) -> isl.Schedule | None:
     """The schedule that isl finds for a problem; None where the problem is too large."""
-    # Whatever is fused is one linear program; else there is one for each strongly connected component.
-    most = MOST_CONSTRAINTS // 2 if strategy.fuse else MOST_CONSTRAINTS
-    if _number_of_constraints(problem.forced) + _number_of_constraints(problem.everything) > most:
+    if number_of_constraints(problem.forced) + number_of_constraints(problem.everything) > _most(strategy):
         return None
     constraints = isl.ScheduleConstraints.on_domain(problem.domain).set_context(scop.context)
     constraints = constraints.set_validity(problem.forced).set_coincidence(problem.forced.union(problem.updates))
@@ -192,7 +193,16 @@ def simplified(relation: isl.UnionMap, scop: Scop) -> isl.UnionMap:
     return union_of(parts, scop)
 
 
-def _number_of_constraints(relation: isl.UnionMap) -> int:
+def _most(strategy: Strategy) -> int:
+    """Return how many constraints a problem may have under a strategy."""
+    # Whatever is fused is one linear program; else there is one for each strongly connected component.
+    if strategy.fuse:
+        return MOST_CONSTRAINTS // 2
+    return MOST_CONSTRAINTS if strategy.outer_coincidence or strategy.serialize else MOST_IN_DEEP_BANDS
+
+
+def number_of_constraints(relation: isl.UnionMap) -> int:
+    """Return how many constraints the pieces of a relation have."""
     return sum(piece.n_constraint() for part in maps_of(relation) for piece in part.get_basic_maps())
 
 

@@ -6,6 +6,8 @@ All answers are exact: they are computed from the dependences, not taken from th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
+from functools import cached_property
 
 import islpy as isl
 
@@ -41,7 +43,7 @@ class BandAnalysis:
         resident: those of them whose live ranges even stay within one point of the band.
         conflicting: those of the contained arrays that different points of the coincident members would overwrite for
             one another: of these each worker needs a copy.
-        obstacles: per member, the dependences that keep it from being coincident.
+        obstacles_of: finds the dependences that keep a member from being coincident, which reports alone want.
     """
 
     permutable: bool
@@ -50,7 +52,12 @@ class BandAnalysis:
     contained: frozenset[str]
     resident: frozenset[str]
     conflicting: frozenset[str]
-    obstacles: tuple[tuple[BandObstacle, ...], ...]
+    obstacles_of: Callable[[int], tuple[BandObstacle, ...]] = field(repr=False, compare=False)
+
+    @cached_property
+    def obstacles(self) -> tuple[tuple[BandObstacle, ...], ...]:
+        """Per member, the dependences that keep it from being coincident."""
+        return tuple(() if free else self.obstacles_of(member) for member, free in enumerate(self.coincident))
 
 
 def analyse_band(
@@ -105,16 +112,16 @@ def _analysis(node: isl.ScheduleNode, dependences: Dependences, without: isl.Uni
     coincident = tuple(stays(bound, member) for member in range(members))
     conflicting = frozenset(array for array in contained if _conflicts(order.get(array), schedule, coincident))
     others = {array: relation for array, relation in order.items() if array not in contained}
-    every_update = {} if all(coincident) or not dependences.relaxed else {"": opened(dependences.reductions)}
-    binding_by_kind = {"flow": flow, "order": others, "reduction": every_update}
-    obstacles = tuple(
-        () if coincident[member] else _obstacles(schedule, member, dependences, binding_by_kind)
-        for member in range(members)
-    )
+
+    def obstacles_of(member: int) -> tuple[BandObstacle, ...]:
+        every_update = {"": opened(dependences.reductions)} if dependences.relaxed else {}
+        by_kind = {"flow": flow, "order": others, "reduction": every_update}
+        return _obstacles(schedule, member, dependences, by_kind)
+
     permutable = all(_never_goes_back(ordered, member) for member in range(members))
     repeated = distances(updates, schedule)
     concurrent = permutable and all(_never_goes_back(repeated, member) for member in range(members))
-    return BandAnalysis(permutable, concurrent, coincident, contained, resident, conflicting, obstacles)
+    return BandAnalysis(permutable, concurrent, coincident, contained, resident, conflicting, obstacles_of)
 
 
 def _with_live_ranges_inside(

@@ -30,13 +30,15 @@ def report_loops(dependences: Dependences) -> tuple[LoopReport, ...]:
     scop = dependences.scop
     reports = []
     for loop, node in zip(scop.loops, _bands(scop.schedule.get_root()), strict=True):
-        analysis = within_budget(node.get_ctx(), PHASE_BUDGET, partial(analyse_band, node, dependences))
-        if analysis is None:
-            reports.append(LoopReport(loop, None, (), ()))
-            continue
-        private = tuple(sorted(analysis.contained)) if analysis.coincident[0] else ()
-        reports.append(LoopReport(loop, analysis.coincident[0], private, analysis.obstacles[0]))
+        report = within_budget(node.get_ctx(), PHASE_BUDGET, partial(_report, loop, node, dependences))
+        reports.append(report or LoopReport(loop, None, (), ()))
     return tuple(reports)
+
+
+def _report(loop: ReportedLoop, node: isl.ScheduleNode, dependences: Dependences) -> LoopReport:
+    analysis = analyse_band(node, dependences)
+    private = tuple(sorted(analysis.contained)) if analysis.coincident[0] else ()
+    return LoopReport(loop, analysis.coincident[0], private, analysis.obstacles[0])
 
 
 def _bands(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:

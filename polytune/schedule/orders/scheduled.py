@@ -10,6 +10,7 @@ import islpy as isl
 from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import REASSOCIATION, Attempted, Candidate, Known, Need, Order
+from polytune.schedule.orders.further import is_too_large
 from polytune.schedule.scheduler import LEAST_FUSED, MOST_FUSED, Strategy, legal_schedule
 from polytune.schedule.unions import maps_of
 
@@ -79,6 +80,8 @@ def scheduled(
     def find(known: Known) -> Attempted[Candidate]:
         if unless(known):
             return Attempted((), ())
+        if relaxed and is_too_large(known):
+            return Attempted((), (name,))
         dependences = known.relaxed if relaxed else known.dependences
         schedule = legal_schedule(known.scop, dependences, strategy)
         return Attempted((), (name,)) if schedule is None else Attempted((Candidate(order, schedule, dependences),), ())

@@ -7,6 +7,7 @@ import islpy as isl
 from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.candidate import REASSOCIATION, Attempted, Candidate, Known, Order, PlanOptions
 from polytune.schedule.grouping import is_parallel, parts_of, swept
+from polytune.schedule.orders.further import is_too_large
 from polytune.schedule.orders.scheduled import REDUCTIONS
 from polytune.schedule.scheduler import LEAST_FUSED, MOST_FUSED, compute_schedule
 from polytune.schedule.tiles.row_sweeps import common_reads, row_schedule
@@ -43,6 +44,8 @@ def summed_schedule(known: Known) -> isl.Schedule | None:
 
 
 def _find(known: Known) -> Attempted[Candidate]:
+    if is_too_large(known):
+        return Attempted((), (SUMMED.name,))
     made = within_budget(known.scop.context.get_ctx(), PHASE_BUDGET, lambda: (summed_schedule(known),))
     if made is None:
         return Attempted((), (SUMMED.name,))

@@ -215,7 +215,8 @@ def test_positive_differences_are_those_of_the_order_of_all_pairs(steps: str) ->
 
 def test_problem_too_large_for_isl_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A linear program's pivots are not counted by isl, so its size is what is bounded."""
-    monkeypatch.setattr("polytune.schedule.scheduler.MOST_CONSTRAINTS", 10)
+    for limit in ("MOST_CONSTRAINTS", "MOST_IN_DEEP_BANDS"):
+        monkeypatch.setattr(f"polytune.schedule.scheduler.{limit}", 10)
     dependences = dependences_of("triangular")
     found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"] and "tiled" in found.given_up
