@@ -35,6 +35,10 @@ LOOPS_BUDGET = 1_000_000
 more than any version of 96 kernels takes.  Where they have so many cases that this is not enough, they are no faster
 than simpler ones."""
 
+MOST_CONSTRAINTS = 2_000
+"""The largest kernel, by the constraints of its dependences, whose serial source order isl makes loops of; longer ones
+have the source's, which are there already."""
+
 MOST_LOOPS_AROUND = 1
 """The most serial loops around a region of a plan that is not of the source order."""
 
@@ -319,13 +323,15 @@ def _is_source(plan: Plan) -> bool:
 
 def attempt_program(plan: Plan, scop: Scop, trees: Trees | None = None) -> Program | None:
     """The loop IR of a plan; None where isl gives up on it, or where it is not proven to execute each instance once.
-    The serial source order then has the source's own loops.
+    The serial source order then has the source's own loops, as it has in long kernels.
 
     Args:
         plan: the plan.
         scop: its kernel.
         trees: see ``generate_program``.
     """
+    if _is_source(plan) and plan.dependences.constraints > MOST_CONSTRAINTS:
+        return verified(source_program(plan, scop), scop)
     try:
         generate = partial(generate_program, plan, scop, trees)
         needed = _is_source(plan)

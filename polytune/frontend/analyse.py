@@ -10,6 +10,7 @@ from polytune.frontend.lowering.lower import Lowered, assigned_unused, lower
 from polytune.frontend.lowering.parameters import refused_arguments, replace_parameters
 from polytune.frontend.polyhedral.affine import as_index
 from polytune.frontend.polyhedral.build import ModelBuilder
+from polytune.frontend.polyhedral.equal_extents import with_equal_extents
 from polytune.frontend.polyhedral.prune import (
     checked,
     choose_parameters,
@@ -75,6 +76,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False, lowere
             "there is nothing to compile",
             "assign elements of its array arguments",
         )
+    model, order = with_equal_extents(model, order, nodes, kernel)
     parameters = choose_parameters(kernel, model.statements)
     context = context_of(parameters, kernel.affine.context)
     size_conditions = simplified(kernel.size_conditions, context)

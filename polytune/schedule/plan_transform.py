@@ -17,6 +17,9 @@ from polytune.schedule.regions import Plan, Region, RegionKind
 from polytune.schedule.tiles.early_updates import updates_inside
 from polytune.schedule.unions import sets_of
 
+MOST_INTERLEAVED = 2_000
+"""The largest kernel whose points are interleaved, by the constraints of its dependences."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PlanTransform(RecipePart):
@@ -49,6 +52,11 @@ def _with(**changes: Any) -> Callable[[PlanOptions], PlanOptions]:
 
 def _is_source(candidate: Candidate, plans: Sequence[Plan]) -> bool:
     return candidate.order == SOURCE
+
+
+def _may_interleave(candidate: Candidate, plans: Sequence[Plan]) -> bool:
+    # Loops of long programs take as long to generate again as all else, for the sake of a few.
+    return candidate.order == SOURCE and candidate.dependences.constraints <= MOST_INTERLEAVED
 
 
 def _is_scheduled(candidate: Candidate) -> bool:
@@ -113,7 +121,7 @@ INTERLEAVED = PlanTransform(
     meaning="the points of a tile side by side, inside the loops that they depend on",
     includes=(SOURCE, PARALLEL),
     change=_with(interleave=True),
-    is_for=_is_source,
+    is_for=_may_interleave,
     # The members that are sunk go below loops that are not of their band: that has to be proven.
     is_in=lambda plan: plan.interleaves and is_proven_legal(plan.schedule, plan.dependences),
     after=(PARALLEL,),

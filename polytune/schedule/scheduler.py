@@ -19,7 +19,7 @@ from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.clusters import clustered
-from polytune.schedule.unions import domain_of, maps_of, union_of
+from polytune.schedule.unions import domain_of, maps_of, number_of_constraints, union_of
 
 MOST_CONSTRAINTS = 3_000
 """The largest scheduling problem that isl is given, by the constraints of all dependences; twice the largest of
@@ -27,6 +27,9 @@ PolyBench.  The pivots of a linear program are no operations of isl's count, and
 
 MOST_IN_DEEP_BANDS = 1_600
 """The same where bands are to be as deep as may be, which takes four times as long as parallel loops outermost."""
+
+MOST_WITH_PARAMETERS = 30_000
+"""The largest product of the constraints and the parameters of a problem: each has a coefficient in each of them."""
 
 MANY_CONSTRAINTS = 16
 """The number of constraints from which on a part of a dependence is simplified before scheduling."""
@@ -63,6 +66,8 @@ def legal_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> 
         dependences: what the schedule has to respect.
         strategy: what isl is to prefer.
     """
+    if dependences.constraints > 2 * _most(scop, strategy):  # so many that those that may be left out are not enough
+        return None
     schedule = _clustered_schedule(scop, dependences, strategy)
     if schedule is not None and is_proven_legal(schedule, dependences):
         return schedule
@@ -167,7 +172,7 @@ class _Problem:
 
 def _solved(problem: _Problem, scop: Scop, strategy: Strategy) -> isl.Schedule | None:
     """The schedule that isl finds for a problem; None where the problem is too large."""
-    if number_of_constraints(problem.forced) + number_of_constraints(problem.everything) > _most(strategy):
+    if number_of_constraints(problem.forced) + number_of_constraints(problem.everything) > _most(scop, strategy):
         return None
     constraints = isl.ScheduleConstraints.on_domain(problem.domain).set_context(scop.context)
     constraints = constraints.set_validity(problem.forced).set_coincidence(problem.forced.union(problem.updates))
@@ -193,17 +198,12 @@ def simplified(relation: isl.UnionMap, scop: Scop) -> isl.UnionMap:
     return union_of(parts, scop)
 
 
-def _most(strategy: Strategy) -> int:
-    """Return how many constraints a problem may have under a strategy."""
-    # Whatever is fused is one linear program; else there is one for each strongly connected component.
-    if strategy.fuse:
-        return MOST_CONSTRAINTS // 2
-    return MOST_CONSTRAINTS if strategy.outer_coincidence or strategy.serialize else MOST_IN_DEEP_BANDS
-
-
-def number_of_constraints(relation: isl.UnionMap) -> int:
-    """Return how many constraints the pieces of a relation have."""
-    return sum(piece.n_constraint() for part in maps_of(relation) for piece in part.get_basic_maps())
+def _most(scop: Scop, strategy: Strategy) -> int:
+    """Return how many constraints a kernel's problem may have under a strategy."""
+    most = MOST_CONSTRAINTS if strategy.outer_coincidence or strategy.serialize else MOST_IN_DEEP_BANDS
+    if strategy.fuse:  # one linear program of all there is; else there is one for each strongly connected component
+        most = MOST_CONSTRAINTS // 2
+    return min(most, MOST_WITH_PARAMETERS // max(1, scop.context.dim(isl.dim_type.param)))
 
 
 def _within_budget(scop: Scop, strategy: Strategy, schedule: Callable[[], isl.Schedule | None]) -> isl.Schedule | None:

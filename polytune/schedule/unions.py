@@ -60,6 +60,11 @@ def maps_of(union: isl.UnionMap) -> list[isl.Map]:
     return [maps.get_at(index) for index in range(maps.n_map())]
 
 
+def number_of_constraints(relation: isl.UnionMap) -> int:
+    """Return how many constraints the pieces of a relation have."""
+    return sum(piece.n_constraint() for part in maps_of(relation) for piece in part.get_basic_maps())
+
+
 def isl_id(context: isl.Context, name: str) -> isl.Id:
     """An identifier of any name: isl reads from text only those that its own language has."""
     return (

@@ -33,7 +33,7 @@ from polytune.schedule.analysis.array_dependences import (
     array_dependences,
     live_range_order,
 )
-from polytune.schedule.unions import coalesced, domain_of, joined, maps_of, union_of
+from polytune.schedule.unions import coalesced, domain_of, joined, maps_of, number_of_constraints, union_of
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,11 @@ class Dependences:
     def everything(self) -> isl.UnionMap:
         """All flow and all false dependences."""
         return union_of([self.all_flow, *self.order.values()], self.scop)
+
+    @cached_property
+    def constraints(self) -> int:
+        """Return the number of constraints of all dependences: how large a scheduling problem they are."""
+        return number_of_constraints(self.forced) + number_of_constraints(self.everything)
 
 
 def relaxed_dependences(dependences: Dependences) -> Dependences:

@@ -12,7 +12,6 @@ import islpy as isl
 
 from polytune.schedule.candidate import Known
 from polytune.schedule.grouping import is_parallel, parts_of
-from polytune.schedule.scheduler import number_of_constraints
 
 MOST_CONSTRAINTS = 500
 """The largest kernel, by the constraints of all dependences between its statements, of which a further order is looked
@@ -24,11 +23,10 @@ MOST_OF_SERIAL = 1_000
 
 def is_too_large(known: Known) -> bool:
     """Return whether the kernel is too large to look for an order in which updates of reductions come in any order."""
-    dependences = known.dependences
-    constraints = number_of_constraints(dependences.forced) + number_of_constraints(dependences.everything)
-    if constraints <= MOST_CONSTRAINTS:
+    size = known.dependences.constraints
+    if size <= MOST_CONSTRAINTS:
         return False
-    return constraints > MOST_OF_SERIAL or _is_shared_out(known)
+    return size > MOST_OF_SERIAL or _is_shared_out(known)
 
 
 def _is_shared_out(known: Known) -> bool:

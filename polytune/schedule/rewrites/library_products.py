@@ -39,6 +39,10 @@ from polytune.schedule.rewrites.matrix_products import (
 )
 from polytune.schedule.unions import domain_of, maps_of
 
+MOST_CONSTRAINTS = 3_000
+"""The largest kernel whose products are called for, by the constraints of its dependences, all of which are found anew
+for the kernel with calls."""
+
 
 def _has_products(dependences: Dependences) -> bool:
     scop = dependences.scop
@@ -54,6 +58,8 @@ def call_products(known: Known) -> Attempted[Candidate]:
     """The kernel with its products of matrices as calls, in the source's order but for them; none where none of them
     may be in one piece."""
     scop = known.scop
+    if known.dependences.constraints > MOST_CONSTRAINTS:
+        return Attempted((), (LIBRARY.name,))
     context = scop.context.get_ctx()
     made = within_budget(context, PHASE_BUDGET, lambda: (_rewritten(scop, known.relaxed),))
     if made is None:

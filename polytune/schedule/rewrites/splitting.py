@@ -19,6 +19,10 @@ from polytune.schedule.unions import coalesced, maps_of
 MOST_CUTS = 2
 """The most times that a loop, and then each piece of it, is cut: seven pieces at most."""
 
+MOST_CONSTRAINTS = 1_000
+"""The largest kernel whose loops are cut, by the constraints of its dependences: where each place may be one to cut at
+has to be asked of each of them."""
+
 
 def split_source(source: Candidate) -> Attempted[Candidate]:
     """The source order with loops cut into parallel pieces; none where there is nothing to cut.
@@ -27,6 +31,8 @@ def split_source(source: Candidate) -> Attempted[Candidate]:
     """
     dependences = source.dependences
     root = source.schedule.get_root()
+    if dependences.constraints > MOST_CONSTRAINTS:
+        return Attempted((), (SPLIT.name,))
 
     def work() -> isl.Schedule:
         return _split_below(root, dependences).get_schedule()
