@@ -27,6 +27,7 @@ from polytune.codegen.storage import (
     storage_of,
     summed_name,
     used_in,
+    written_in,
 )
 from polytune.codegen.tiles.loops import CLAIM, TileLoops
 from polytune.codegen.transform import BYTES
@@ -242,8 +243,27 @@ class _VersionWriter:
     def body(self, region: RegionCode) -> None:
         for name in sorted(region.local & used_in(region.body).elements):
             self.writer.line(f"{name} = $np.{self.scop.array(name).dtype}(0)")
-        place = StatementPlace(region.local, self.worker_copies(region), region.expanded, region.summed)
+        kept = self.kept_scalars(region)
+        for name in kept:
+            self.writer.line(f"{name} = {shared_name(name)}[0]")
+        local = region.local.union(kept)
+        place = StatementPlace(local, self.worker_copies(region), region.expanded, region.summed)
         self.statements.region_body(region.body, place, is_shared=region.kind != "serial")
+        written = written_in(region.body)
+        for name in kept:
+            if name in written:
+                self.writer.line(f"{shared_name(name)}[0] = {name}")
+
+    def kept_scalars(self, region: RegionCode) -> list[str]:
+        """The scalars in memory that are variables while a region runs, which one worker does alone.
+
+        Compilers take few of them out of memory themselves, as a loop that may end at once must not write.  A call of
+        the library may end the version inside.
+        """
+        if region.kind != "serial" or has_library_call(region.body):
+            return []
+        used = used_in(region.body).elements - region.local
+        return [name for name in self.storage.memory if name in used and not self.scop.array(name).ndim]
 
     def claim(self, region: RegionCode) -> None:
         """Write what claims the next task; where tiles descend, from the share that has the worker's tiles then."""

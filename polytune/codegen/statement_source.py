@@ -34,6 +34,7 @@ from polytune.codegen.loops import (
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import Storage, array_types, expanded_name, private_name, shared_name, summed_name
+from polytune.codegen.subscript_tests import tests_before, without_negative_subscripts
 from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.codegen.vectors.source import prefetch_text, store_text, vector_text
 from polytune.frontend.expression import (
@@ -139,6 +140,7 @@ class StatementWriter:
     ):
         self.writer, self.copies, self.is_team, self.write_region = writer, copies, is_team, write_region
         self.kinds = array_types(storage, scop)
+        self.untested: dict[int, Checked] = {}  # what operations are in a loop before which some tests have been made
         self.shares_calls = False  # whether workers share a region with calls of the library, which none may just leave
 
     def region_body(self, body: Node, place: StatementPlace, *, is_shared: bool) -> None:
@@ -255,23 +257,23 @@ class StatementWriter:
                     self.end_loop(*body)
             case Loop(counter, start, stop, step, body):
                 bounds = ", ".join((*(expression_text(each, place.text) for each in (start, stop)), str(step)))
-                with self.writer.indented(f"for {counter} in $range({bounds}):"):
-                    self.operations(body, place)
-                    self.end_loop(*body)
+                with ExitStack() as tests:
+                    before = tests_before(operation)
+                    if before is not None:
+                        with self.writer.indented(f"if not ({expression_text(before.violation, place.text)}):"):
+                            self.untested.update(before.remaining)
+                            self.loop(counter, bounds, body, place)
+                            self.untested.clear()
+                        tests.enter_context(self.writer.indented("else:"))
+                    self.loop(counter, bounds, body, place)
             case Break():
                 self.writer.line("break")
             case Continue():
                 self.writer.line("continue")
             case Checked(Constant(False), body=body):
                 self.operations(body, place)
-            case Checked(violation, report, site, body, leaves):
-                with self.writer.indented(f"if {expression_text(violation, place.text)}:"):
-                    self.writer.line(f"{place.text(report)} = {site}")
-                    if leaves:
-                        self.writer.line("break")
-                if body:
-                    with self.writer.indented("else:"):
-                        self.operations(body, place)
+            case Checked():
+                self.checked(operation, place)
             case LibraryCall(function, results, arguments, report):
                 memory = [f"$memory_of({shared_name(report.array)}, (0,), (), ())"]
                 memory += [self.part(part, place) for part in (*results, *arguments)]
@@ -281,6 +283,43 @@ class StatementWriter:
                         if self.is_team:
                             self.writer.line("$complete($context)")
                         self.writer.line("return")
+
+    def loop(self, counter: str, bounds: str, body: Sequence[Operation], place: StatementPlace) -> None:
+        """Write a loop inside of a statement.
+
+        Args:
+            counter: its variable.
+            bounds: the text of its bounds.
+            body: its body.
+            place: how that refers to memory.
+        """
+        with self.writer.indented(f"for {counter} in $range({bounds}):"):
+            self.operations(body, place)
+            self.end_loop(*body)
+
+    def checked(self, operation: Checked, place: StatementPlace) -> None:
+        """Write an operation and the test of its subscripts, first in the form that they mostly have."""
+        usual = self.untested.get(id(operation)) or without_negative_subscripts(operation)
+        if usual is None:
+            self.tested(operation, place)
+            return
+        if usual.violation == Constant(False, "bool"):
+            self.operations(usual.body, place)
+            return
+        with self.writer.indented(f"if not ({expression_text(usual.violation, place.text)}):"):
+            self.operations(usual.body, place)
+        with self.writer.indented("else:"):
+            self.tested(operation, place)
+
+    def tested(self, operation: Checked, place: StatementPlace) -> None:
+        """Write the test of an operation, and under it the operation."""
+        with self.writer.indented(f"if {expression_text(operation.violation, place.text)}:"):
+            self.writer.line(f"{place.text(operation.report)} = {operation.site}")
+            if operation.leaves:
+                self.writer.line("break")
+        if operation.body:
+            with self.writer.indented("else:"):
+                self.operations(operation.body, place)
 
     def part(self, part: ArrayPart, place: StatementPlace) -> str:
         """Return where a part of an array is, for a call of the library: its first element, the next one along each of

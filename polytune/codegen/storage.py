@@ -6,7 +6,16 @@ from collections.abc import Callable
 from typing import Any, assert_never
 
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
-from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
+from polytune.frontend.expression import (
+    Argument,
+    Checked,
+    Element,
+    Extent,
+    Iterator,
+    ParameterValue,
+    arrays_written,
+    walk,
+)
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.records import dataclass
@@ -149,6 +158,22 @@ def used_in(node: Node) -> Used:
                     case _:
                         pass
     return Used(frozenset(elements), frozenset(arguments), frozenset(names))
+
+
+def written_in(node: Node) -> frozenset[str]:
+    """The names of the memory that a node, or one below it, may write."""
+    written: set[str] = set()
+    for part in walk_nodes(node):
+        match part:
+            case Compute(operations=operations):
+                for operation in operations:
+                    written.update(arrays_written(operation))
+                    written.update(each.report.array for each in walk(operation) if isinstance(each, Checked))
+            case Store(element=element):
+                written.add(element.array)
+            case _:
+                pass
+    return frozenset(written)
 
 
 def array_types(storage: Storage, scop: Scop) -> dict[str, ArrayType]:

@@ -85,6 +85,7 @@ class Array:
         initial: for a scalar that starts as the value of an argument, that argument's name.
         zeroed: whether a local array starts as zeros (``np.zeros``) and not with arbitrary content (``np.empty``).
         values: of a constant array, all of its elements in C order.
+        renewed: the iterators of the loops in whose body the source makes a local array anew, with arbitrary content.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Array:
     zeroed: bool = False
     location: SourceLocation | None = None
     values: tuple[int | float, ...] = ()
+    renewed: tuple[str, ...] = ()
 
     @property
     def ndim(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -48,6 +49,9 @@ def _filled(call: ArrayCall, shape: Shape, dtype: str, value: ArrayValue | Value
             return (perform(frame, node, assigned(frame, region, iterators, element)),)
 
         emit(frame, node, over(frame, node, shape, body))
+    else:
+        made = frame.kernel.arrays[region.array]
+        frame.kernel.arrays[region.array] = replace(made, renewed=frame.iterators)
     return in_memory(frame.kernel, region, shape, is_new=True)
 
 

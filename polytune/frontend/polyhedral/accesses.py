@@ -30,6 +30,7 @@ from polytune.frontend.expression import (
     While,
     children,
     counted_from_either_end,
+    walk,
 )
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.polyhedral.affine import AffineBuilder
@@ -106,7 +107,10 @@ class _Collector:
                 case Loop(start=start, stop=stop, body=body):
                     yield from self.expression(start, guard, assigned, certain)
                     yield from self.expression(stop, guard, assigned, certain)
-                    yield from self.operations(body, self.within(guard, operation), False, assigned)
+                    inside = self.within(guard, operation)
+                    first = self.leading(operation) if certain else 0
+                    begun = yield from self.operations(body[:first], inside, True, assigned)
+                    yield from self.operations(body[first:], inside, False, begun)
                 case LibraryCall():
                     yield from self.library_call(operation, guard, assigned, certain)
                 case Checked(violation, body=()):
@@ -154,6 +158,13 @@ class _Collector:
                 for child in children(expression):
                     yield from self.expression(child, guard, assigned, certain)
 
+    def leading(self, loop: Loop) -> int:
+        """The number of operations that the first iteration of a loop begins with whatever the data are: those that
+        assign scalars, of scalars and counters alone, and that happen wherever there is an iteration at all."""
+        if self.affine is None or not self.affine.counters.get(loop.counter):
+            return 0
+        return next((number for number, each in enumerate(loop.body) if not _is_of_scalars(each)), len(loop.body))
+
     def within(self, guard: isl.Set | None, loop: Loop) -> isl.Set | None:
         """The guard with what is known of the counter of a loop inside of a statement."""
         if self.affine is None or guard is None or not self.affine.counters.get(loop.counter):
@@ -200,6 +211,13 @@ class _Collector:
             case Unary("not", Unary("not", operand)):
                 return self.possible(affine, operand)
         return affine.universe()
+
+
+def _is_of_scalars(operation: Operation) -> bool:
+    """Return whether an operation assigns a scalar, and reads nothing but scalars."""
+    return isinstance(operation, Assign) and not any(
+        isinstance(part, Element) and part.subscripts for part in walk(operation)
+    )
 
 
 def _jumps(operations: Sequence[Operation]) -> bool:

@@ -28,6 +28,7 @@ __all__ = [
     "call_intrinsic",
     "extremum",
     "integer_division",
+    "integer_remainder",
     "magnitude",
     "power",
 ]
@@ -269,6 +270,30 @@ def power(builder: ir.IRBuilder, base: ir.Value, exponent: ir.Value) -> ir.Value
     suffix = "f32" if str(base.type) == "float" else "f64"
     kind = ir.FunctionType(base.type, [base.type, base.type])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.pow.{suffix}"), [base, exponent])
+
+
+def integer_remainder(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> ir.Value:
+    """Python's ``%`` of int64, as ``integer_division`` has it.
+
+    What is a remainder already, as most neighbours on a ring are, is not divided: that takes as long as some ten
+    additions.
+
+    Args:
+        builder: where the code goes.
+        left, right: int64 each.
+    """
+    if isinstance(right, ir.Constant):
+        return integer_division(builder, left, right)[1]
+    zero = left.type(0)
+    is_remainder = builder.and_(builder.icmp_unsigned("<", left, right), builder.icmp_signed(">", right, zero))
+    before = builder.block
+    with builder.if_then(builder.not_(is_remainder), likely=False):
+        divided = integer_division(builder, left, right)[1]
+        after = builder.block
+    found = builder.phi(left.type)
+    found.add_incoming(left, before)
+    found.add_incoming(divided, after)
+    return found
 
 
 def integer_division(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> tuple[ir.Value, ir.Value]:

@@ -13,7 +13,7 @@ from polytune.relations import RELATIONS
 from polytune.runtime.intrinsics.vector_types import Mask, Vector
 from polytune.runtime.native import complex_numbers
 from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, common_kind
-from polytune.runtime.native.operations import integer_division, power
+from polytune.runtime.native.operations import integer_division, integer_remainder, power
 
 __all__ = ["OF_BITS", "OF_INTEGERS", "binary", "comparison", "constant", "unary"]
 
@@ -69,8 +69,10 @@ def binary(builder: ir.IRBuilder, operator: ast.operator, left: NativeValue, rig
         return NativeValue(kind, getattr(builder, _OF_FLOATS[type(operator)])(first, second))
     if isinstance(kind, types.Integer) and type(operator) in OF_INTEGERS:
         return NativeValue(kind, getattr(builder, OF_INTEGERS[type(operator)])(first, second))
-    if kind == types.int64 and isinstance(operator, ast.FloorDiv | ast.Mod):
-        return NativeValue(kind, integer_division(builder, first, second)[isinstance(operator, ast.Mod)])
+    if kind == types.int64 and isinstance(operator, ast.FloorDiv):
+        return NativeValue(kind, integer_division(builder, first, second)[0])
+    if kind == types.int64 and isinstance(operator, ast.Mod):
+        return NativeValue(kind, integer_remainder(builder, first, second))
     raise NotNativeError(f"{type(operator).__name__} of {kinds[0]} and {kinds[1]}")
 
 

@@ -23,7 +23,7 @@ from functools import partial, reduce
 import islpy as isl
 
 from polytune.frontend.polyhedral.budget import PROOF_BUDGET, within_budget
-from polytune.frontend.scop import Access, AccessKind, Scop
+from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
 from polytune.records import dataclass
 from polytune.schedule.unions import coalesced, domain_of, joined, maps_of, union_of
 
@@ -188,7 +188,12 @@ def _value_based(
     if relax_reductions:
         flow, order = flow.subtract(own), order.subtract(own)
     flow, order = flow.intersect_params(scop.context), order.intersect_params(scop.context)
-    certain = values.get_may_no_source().is_empty()
+    renewed = _of_one_life(accesses, scop)
+    if renewed is not None:
+        flow = flow.intersect(renewed)
+    certain = renewed is not None or _sees_written(
+        values.get_may_no_source(), values.get_may_dependence(), scop.array(accesses[0].array)
+    )
     return ArrayDependences(
         Precision.VALUE_BASED,
         _untagged(flow),
@@ -197,6 +202,50 @@ def _value_based(
         flow if certain else None,
         order if certain else None,
     )
+
+
+def _sees_written(unsure: isl.UnionMap, flow: isl.UnionMap, array: Array) -> bool:
+    """Return whether each read sees a value that is written inside the SCoP.
+
+    A variable that nothing can have assigned before a read has no value that the read could see: Python raises
+    UnboundLocalError there.
+
+    Args:
+        unsure: the reads before which no write is certain, tagged.
+        flow: from writes to the reads that may see them, tagged.
+        array: what is read.
+    """
+    if array.role is ArrayRole.SCALAR and array.initial is None:
+        unsure = unsure.intersect_domain(flow.range())
+    return bool(unsure.is_empty())
+
+
+def _of_one_life(accesses: Sequence[Access], scop: Scop) -> isl.UnionMap | None:
+    """The pairs of tagged instances between which an array is not made anew, where the source makes it in a loop: what
+    is in it has no meaning in the next iteration.  None where it does not, or where this is not plain to see.
+
+    Each statement that uses the array has to be in the loop, and the first one to write to it: a name that is read
+    before stands for what an earlier iteration made.
+    """
+    renewed = scop.array(accesses[0].array).renewed
+    depth = len(renewed)
+    names = {access.statement for access in accesses}
+    users = [statement for statement in scop.statements if statement.name in names]
+    if not renewed or any(statement.iterators[:depth] != renewed for statement in users):
+        return None
+    if not any(access.is_write for access in accesses if access.statement == users[0].name):
+        return None
+    around = union_of((isl.UnionMap.from_map(_iterators_of(each, depth)) for each in users), scop)
+    tags = isl.UnionMap.from_union_pw_multi_aff(_tagger(accesses, scop)).apply_range(around)
+    return tags.apply_range(tags.reverse())
+
+
+def _iterators_of(statement: Statement, depth: int) -> isl.Map:
+    """``{ S[i] -> [i_0, ..., i_depth-1] }`` for the iterators of the outermost loops around a statement."""
+    inner = len(statement.iterators) - depth
+    every = isl.Map.identity(statement.domain.get_space().map_from_set())
+    outer = every.project_out(isl.dim_type.out, depth, inner).intersect_domain(statement.domain)
+    return outer.reset_tuple_id(isl.dim_type.out) if outer.has_tuple_id(isl.dim_type.out) else outer
 
 
 def _memory_based(

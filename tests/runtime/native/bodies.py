@@ -134,6 +134,8 @@ BODIES = {
     "division by what varies": """
         for k in range(n):
             i[k] = i[k] // (k - 4) + i[k] % (k - 4)
+        for k in range(n):
+            i[k] = (i[k] * 7 + k - 3) % (3 - k) + (k - 2) % n + (k + 9) % -n
     """,
     "least and greatest": """
         for k in range(n):
