@@ -9,7 +9,8 @@ import polytune
 from benchmarks.applications.case import cases
 from polytune.runtime.machine import machine
 from polytune.runtime.modules.generated import GeneratedKernel
-from polytune.runtime.tuning.prediction import RATES, Prediction
+from polytune.runtime.tuning.prediction import Prediction
+from polytune.runtime.tuning.rates import RATES
 from polytune.runtime.tuning.work import Account, Kind
 from polytune.tuner import Configuration
 
