@@ -31,7 +31,7 @@ _OTHERS = 3  # random sizes of tiles of each version
 
 
 RATES_FILE = Path(__file__).parent.parent / "polytune" / "runtime" / "tuning" / "rates.py"
-"""Where polytune has its rates."""
+"""The file in which polytune has its rates."""
 
 Kernels = Mapping[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]]
 """Functions and what makes their arguments, by name."""
