@@ -2,8 +2,8 @@
 
 The time of a region is a sum over what is counted of it (``polytune.runtime.tuning.work``), each kind at a rate; what
 workers share out takes as long as the worker with the most pieces, and each region has a start that all wait for.  The
-rates were fitted to 66 kernels of applications in all their versions (``benchmarks/calibration.py``): what counts is
-that versions of one kernel come in the right order, more than that the times are right.
+rates were fitted to 96 kernels in all their versions (``benchmarks/calibration.py``): what counts is that versions of
+one kernel come in the right order, more than that the times are right.
 
 For some calls NumPy's library for products of matrices is no choice.
 """
@@ -20,39 +20,12 @@ from typing import Any
 from polytune.environment import MKL_THREADS, OPENBLAS_THREADS, OPENMP_THREADS
 from polytune.runtime.machine import machine
 from polytune.runtime.teams.threads import first_number
+from polytune.runtime.tuning.rates import RATES
 from polytune.runtime.tuning.work import Account, Kind
 from polytune.runtime.version import Version
 from polytune.tuner import Configuration, Space
 
-__all__ = ["RATES", "Prediction", "reason_against_library"]
-
-RATES: Mapping[Kind, float] = {
-    Kind.VECTOR_OPERATIONS: 0.293,
-    Kind.VECTOR_ACCESSES: 0.33,
-    Kind.GATHERED: 0.213,
-    Kind.VECTOR_DIVISIONS: 0.995,
-    Kind.VECTOR_CALLS: 4.94,
-    Kind.OPERATIONS: 0.0833,
-    Kind.ACCESSES: 0.117,
-    Kind.DIVISIONS: 1.38,
-    Kind.CALLS: 3.19,
-    Kind.WAITS: 0.022,
-    Kind.BRANCHES: 0.17,
-    Kind.LOOPS: 0.359,
-    Kind.REGISTERS: 0.284,
-    Kind.LINES_2: 0.01,
-    Kind.LINES_3: 0.496,
-    Kind.LINES_4: 3,
-    Kind.APART_2: 0.19,
-    Kind.APART_3: 0.0143,
-    Kind.APART_4: 10,
-    Kind.TILES: 9.32,
-    Kind.REGIONS: 62.7,
-    Kind.ROWS: 0.808,
-    Kind.SUMS_IN_MEMORY: 0.4,
-    Kind.UNFORESEEN_3: 2,
-}
-"""Nanoseconds of one thread for each that is counted."""
+__all__ = ["Prediction", "reason_against_library"]
 
 _TEAM = 3000.0  # nanoseconds more for a region that several threads begin and end together
 _TASK = 65.0  # nanoseconds for each task, where threads take them in turns
