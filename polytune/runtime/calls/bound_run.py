@@ -106,7 +106,9 @@ class BoundRun:
         parameter_offset: int,
     ):
         self.context, self._function, self._workers = context, function, workers
-        made = {place: _Made.like(scratch[place], place, offset, is_zeroed=place in zeroed) for place, offset in returned}
+        made = {
+            place: _Made.like(scratch[place], place, offset, is_zeroed=place in zeroed) for place, offset in returned
+        }
         self._made = list(made.values())
         # Of what is returned nothing is kept: it would be memory that the caller has given up.
         self._scratch: list[Any] = [None if place in made else array for place, array in enumerate(scratch)]
