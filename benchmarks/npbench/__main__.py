@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,9 +18,12 @@ from rich.table import Column, Table
 
 from benchmarks import program
 from benchmarks.npbench.comparison import FRAMEWORKS, KernelComparison, compare, installed
-from benchmarks.npbench.folder import FolderError, chosen, read_folder
+from benchmarks.npbench.folder import BenchKernel, FolderError, chosen, read_folder
 
 app = program.application("npbench", "Compare the kernels of NPBench under polytune with NumPy and other compilers.")
+
+SHORTEST_LIMIT = 30.0
+"""Seconds after which a process is ended at the soonest, however little time there is for all of them."""
 
 
 @app.command()
@@ -38,6 +42,12 @@ def npbench(
         Path | None,
         typer.Option(metavar="DIR", help="Where Numba, Pythran and DaCe keep what they compile; else nowhere."),
     ] = None,
+    within: Annotated[
+        float, typer.Option(min=0, metavar="MINUTES", help="How long all of it may take, shared out to the kernels.")
+    ] = math.inf,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Leave out the kernels that --output has already, of the same size.")
+    ] = False,
     threads: program.Threads = None,
     output: program.Output = None,
     as_json: program.Json = False,
@@ -48,6 +58,7 @@ def npbench(
     Polytune has the NumPy form with its decorator and nothing else; the other frameworks have their own forms, Numba
     the best of several.
     """
+    ends = time.monotonic() + 60 * within
     program.limit_threads(threads)
     program.check_output(output)
     if directory is None:
@@ -56,28 +67,32 @@ def npbench(
         if name not in FRAMEWORKS:
             raise typer.BadParameter(f"there is no framework {name!r}; there are {', '.join(FRAMEWORKS)}")
     root = directory.resolve()
-    try:
-        wanted = chosen(read_folder(root), kernels or ())
-        for kernel in wanted:
-            if size not in kernel.sizes:
-                raise FolderError(f"{kernel.name} has no size {size!r}; it has {', '.join(kernel.sizes)}")
-    except FolderError as error:
-        raise typer.BadParameter(str(error)) from None
+    wanted = _wanted(root, kernels or (), size)
     compared = installed(frameworks or list(FRAMEWORKS))
-    found: list[KernelComparison] = []
-    surroundings = {**program.surroundings(), "size": size, "frameworks": compared}
+    if resume and output is None:
+        raise typer.BadParameter("--resume goes on with a file: pass it as --output FILE")
+    known = _known(output, size, compared) if resume and output is not None else {}
+    found = [known[kernel.name] for kernel in wanted if kernel.name in known]
+    not_reached: list[str] = []
+    surroundings = {**program.surroundings(), "size": size, "frameworks": compared, "not_reached": not_reached}
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=program.live, transient=True, disable=not program.live.is_terminal) as progress:
         task = progress.add_task("", total=None)
-        for kernel in wanted:
+        waiting = [kernel for kernel in wanted if kernel.name not in known]
+        for place, kernel in enumerate(waiting):
+            share = (ends - time.monotonic()) / (len(waiting) - place)
+            if share <= 0:
+                not_reached.append(kernel.name)
+                continue
+            forms = 1 + sum(len(kernel.forms(framework)) for framework in {"numpy", *compared})
             found.append(
                 compare(
                     root,
                     kernel,
                     compared,
                     size,
-                    seconds,
-                    limit,
+                    min(seconds, share / (2 * forms)),
+                    min(limit, max(2 * share, SHORTEST_LIMIT)),
                     lambda text: progress.update(task, description=text),
                     None if builds is None else builds.resolve(),
                 )
@@ -87,16 +102,48 @@ def npbench(
     if as_json:
         program.print_json(_to_json(surroundings, found))
     else:
-        program.results.print(program.describe_surroundings(surroundings), highlight=False)
-        program.results.print(_table(found, compared))
-        for each in found:
-            for framework, runs in each.runs.items():
-                for run in runs:
-                    if run.problem:
-                        text = f"{each.name}, {framework} ({run.form}): {run.problem}"
-                        program.results.print(text, highlight=False, markup=False)
+        _print(surroundings, found)
     if any(each.failures for each in found):
         raise typer.Exit(1)
+
+
+def _wanted(root: Path, names: Sequence[str], size: str) -> list[BenchKernel]:
+    """The kernels of these names, or all of them, which all have the size."""
+    try:
+        wanted = chosen(read_folder(root), names)
+        for kernel in wanted:
+            if size not in kernel.sizes:
+                raise FolderError(f"{kernel.name} has no size {size!r}; it has {', '.join(kernel.sizes)}")
+    except FolderError as error:
+        raise typer.BadParameter(str(error)) from None
+    return wanted
+
+
+def _known(file: Path, size: str, frameworks: Sequence[str]) -> dict[str, KernelComparison]:
+    """The kernels of a file that was written before, by name; none where it does not exist."""
+    if not file.exists():
+        return {}
+    try:
+        document = json.loads(file.read_text())
+        if (document["size"], document["frameworks"]) != (size, list(frameworks)):
+            raise typer.BadParameter(f"{file} has another size or other frameworks: remove it, or name another file")
+        return {each["kernel"]: KernelComparison.from_json(each) for each in document["kernels"]}
+    except (KeyError, TypeError, ValueError):
+        raise typer.BadParameter(f"{file} is not what this program wrote: remove it, or name another file") from None
+
+
+def _print(surroundings: dict[str, Any], found: Sequence[KernelComparison]) -> None:
+    """Print a table, and what went wrong below it."""
+    program.results.print(program.describe_surroundings(surroundings), highlight=False)
+    program.results.print(_table(found, surroundings["frameworks"]))
+    for each in found:
+        for framework, runs in each.runs.items():
+            for run in runs:
+                if run.problem:
+                    text = f"{each.name}, {framework} ({run.form}): {run.problem}"
+                    program.results.print(text, highlight=False, markup=False)
+    if surroundings["not_reached"]:
+        program.results.print(f"not reached in time: {', '.join(surroundings['not_reached'])}", highlight=False)
 
 
 def _to_json(surroundings: dict[str, Any], found: Sequence[KernelComparison]) -> dict[str, Any]:

@@ -88,6 +88,15 @@ class KernelComparison:
         runs = {framework: [vars(run) for run in runs] for framework, runs in self.runs.items()}
         return {"kernel": self.name, "ratio": self.ratio, "runs": runs}
 
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> KernelComparison:
+        """The comparison that `to_json` wrote; what is not finite is null there."""
+
+        def run_of(said: Mapping[str, Any]) -> FormRun:
+            return FormRun(**{name: math.nan if value is None else value for name, value in said.items()})
+
+        return cls(document["kernel"], {each: [*map(run_of, runs)] for each, runs in document["runs"].items()})
+
 
 def installed(frameworks: Sequence[str]) -> list[str]:
     """Those of the frameworks that can be imported."""
@@ -127,7 +136,11 @@ def compare(
                 file = Path(folder, f"{form}.npz")
                 run = _run(root, kernel, form, size, seconds, limit, file, builds)
                 if run.counts:
-                    results = _results(file)
+                    try:
+                        results = _results(file)
+                    except (OSError, ValueError) as error:  # as objects, which are not read from files
+                        found.runs[framework].append(FormRun(form, problem=f"results that cannot be read: {error}"))
+                        continue
                     if framework == "numpy":
                         wanted = results
                     problem = "NumPy has no result" if wanted is None else difference(results, wanted, kernel.tolerance)

@@ -158,6 +158,21 @@ def test_the_program_tells_refusals_and_failures(folder: Path, tmp_path: Path) -
     assert "refused" in ended.output and "geometric mean" in ended.output and ended.exit_code == 0
 
 
+def test_a_comparison_that_was_cut_off_goes_on(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "found.json"
+    common = ["--npbench", str(folder), "--seconds", "0", "--framework", "numpy", "--output", str(file)]
+    ended = CliRunner().invoke(app, ["rows", "wrong", *common, "--within", "0"])
+    assert ended.exit_code == 0 and "not reached in time: rows, wrong" in ended.output
+    assert CliRunner().invoke(app, ["wrong", *common, "--within", "5"]).exit_code == 0
+    before = json.loads(file.read_text())["kernels"][0]
+    ended = CliRunner().invoke(app, ["rows", "wrong", *common, "--resume"])
+    assert ended.exit_code == 0, ended.output
+    first, second = json.loads(file.read_text())["kernels"]
+    assert (first, second["kernel"]) == (before, "rows") and second["runs"]["numpy"][0]["late"] > 0
+    ended = CliRunner(env={"COLUMNS": "300"}).invoke(app, ["rows", *common, "--resume", "--size", "M"])
+    assert ended.exit_code == 2 and "another size or other frameworks" in ended.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -166,6 +181,7 @@ def test_the_program_tells_refusals_and_failures(folder: Path, tmp_path: Path) -
         (["--npbench", "{folder}", "--size", "L"], "no size 'L'"),
         (["--npbench", "{folder}", "--framework", "cobol"], "no framework 'cobol'"),
         (["--npbench", "/"], "no checkout of NPBench"),
+        (["--npbench", "{folder}", "--resume"], "pass it as --output FILE"),
     ],
     ids=str,
 )

@@ -25,9 +25,19 @@ from numba.extending import intrinsic, register_jitable
 from polytune.runtime.modules.compilation import keeps_code
 from polytune.runtime.small_calls.rows import word
 from polytune.runtime.teams.entries import Entry
+from polytune.runtime.teams.local_arrays import LINE
 from polytune.runtime.teams.team import STATE_LENGTH, reset
 
-__all__ = ["DIFFERS", "FITS", "MAY_OVERLAP", "ArgumentLayout", "can_compare", "fingerprint", "write_address"]
+__all__ = [
+    "DIFFERS",
+    "FITS",
+    "MAY_OVERLAP",
+    "ArgumentLayout",
+    "can_compare",
+    "fingerprint",
+    "write_address",
+    "write_line",
+]
 
 DIFFERS, FITS, MAY_OVERLAP = 0, 1, 2
 """The relations of arguments to a layout: unlike it; like it; and besides close enough for a written array to overlap
@@ -174,9 +184,23 @@ def _write_address(array, place):
     _put(place, word(array, _DATA))
 
 
+@njit(nogil=True, cache=keeps_code(__file__))
+def _write_line(array, place):
+    """Write where the first cache line begins in an array's elements to an address.
+
+    Returns:
+        How many bytes of the array lie before it.
+    """
+    data = word(array, _DATA)
+    start = -data & (LINE - 1)
+    _put(place, data + start)
+    return start
+
+
 _FIT = Entry(_fit, 3, returns=True, is_short=True)
 _FINGERPRINT = Entry(_fingerprint, 3, returns=True, is_short=True)
 _WRITE_ADDRESS = Entry(_write_address, 2, is_short=True)
+_WRITE_LINE = Entry(_write_line, 2, returns=True, is_short=True)
 
 
 def fingerprint(arguments: tuple[Any, ...]) -> int:
@@ -187,7 +211,14 @@ def fingerprint(arguments: tuple[Any, ...]) -> int:
 
 def write_address(array: np.ndarray, place: int) -> None:
     """Write where an array's elements are into the memory at an address, where `can_compare` allows it."""
-    _WRITE_ADDRESS(id(array), place)
+    (_WRITE_ADDRESS.call or _WRITE_ADDRESS.ready())(id(array), place)
+
+
+def write_line(array: np.ndarray, place: int) -> int:
+    """Write where the first cache line begins in an array's elements into the memory at an address, where `can_compare`
+    allows it.  Return how many bytes of the array lie before it."""
+    found: int = (_WRITE_LINE.call or _WRITE_LINE.ready())(id(array), place)
+    return found
 
 
 class ArgumentLayout:

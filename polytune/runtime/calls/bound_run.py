@@ -4,16 +4,45 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from polytune.runtime.calls.argument_layout import write_address
+from polytune.runtime.calls.argument_layout import write_address, write_line
 from polytune.runtime.teams.context_memory import ContextMemory
 from polytune.runtime.teams.helpers import run_team
-from polytune.runtime.teams.local_arrays import result_array
+from polytune.runtime.teams.local_arrays import LINE, PAGE, SMALLEST, result_array
 
 __all__ = ["BoundRun"]
+
+
+class _Made(NamedTuple):
+    """An array that is made for each run: its place in the memory, where in the context its address is, in bytes, and
+    what makes it, or the block that it lies in, which then has its shape and its type beside it."""
+
+    place: int
+    offset: int
+    make: Callable[[], np.ndarray]
+    shape: tuple[int, ...] | None
+    dtype: np.dtype | None
+
+    @classmethod
+    def like(cls, array: np.ndarray, place: int, offset: int, *, is_zeroed: bool) -> _Made:
+        """Return how arrays like one are made, where and as `result_array` does it.
+
+        Args:
+            array: one of them.
+            place, offset: as of what is returned.
+            is_zeroed: whether they begin with zeros.
+        """
+        shape, dtype = array.shape, array.dtype
+        empty = np.zeros if is_zeroed else np.empty
+        if array.nbytes >= SMALLEST:
+            return cls(place, offset, partial(result_array, shape, dtype, zeroed=is_zeroed), None, None)
+        if array.nbytes < PAGE:
+            return cls(place, offset, partial(empty, shape, dtype), None, None)
+        return cls(place, offset, partial(empty, array.nbytes + LINE, np.uint8), shape, dtype)
 
 
 class BoundRun:
@@ -77,8 +106,10 @@ class BoundRun:
         parameter_offset: int,
     ):
         self.context, self._function, self._workers = context, function, workers
-        made = {place: (offset, scratch[place].shape, scratch[place].dtype) for place, offset in returned}
-        self._made = [(place, *each, place in zeroed) for place, each in made.items()]
+        made = {
+            place: _Made.like(scratch[place], place, offset, is_zeroed=place in zeroed) for place, offset in returned
+        }
+        self._made = list(made.values())
         # Of what is returned nothing is kept: it would be memory that the caller has given up.
         self._scratch: list[Any] = [None if place in made else array for place, array in enumerate(scratch)]
         kept = [(place, array) for place, array in enumerate(self._scratch) if array is not None]
@@ -126,9 +157,13 @@ class BoundRun:
             memory[:] = first
         for array in self._cleared:
             array.fill(0)
-        for place, offset, shape, dtype, is_zeroed in self._made:
-            array = self._scratch[place] = result_array(shape, dtype, zeroed=is_zeroed)
-            write_address(array, self.address + offset)
+        for place, offset, make, shape, dtype in self._made:
+            array = make()
+            if shape is None:
+                write_address(array, self.address + offset)
+            else:  # in a block, of which it begins where a cache line does
+                array = np.ndarray(shape, dtype, array, write_line(array, self.address + offset))
+            self._scratch[place] = array
 
     def run(self) -> None:
         """Run it once."""
@@ -148,5 +183,5 @@ class BoundRun:
         try:
             return self._value(arguments, self._scratch, self.parameters)
         finally:
-            for place, *_ in self._made:
-                self._scratch[place] = None
+            for made in self._made:
+                self._scratch[made.place] = None

@@ -291,7 +291,7 @@ class GeneratedKernel:
             returned=returned,
             zeroed=frozenset(place for place, each in enumerate(module.SCRATCH) if each in module.ZEROED),
             check=self._check_again if is_tested else None,
-            value=self._value_of if returns else None,
+            value=self._value_again() if returns else None,
             parameters=invocation.parameters,
             parameter_offset=self._contexts.first_scalar + 8 * len(module.SCALARS),
         )
@@ -308,6 +308,13 @@ class GeneratedKernel:
             self._require(*values)
         if self.module.INDEXES:
             self._check_indexes(tuple(values), tuple(parameters), {})
+
+    def _value_again(self) -> Callable[[Sequence[Any], Sequence[np.ndarray], Sequence[int]], Any]:
+        """Return what makes of a call's arguments, its memory and its integers what the kernel returns."""
+        result, extra = self._result, self._extra
+        if self._verify is not None or result is None:
+            return self._value_of
+        return lambda values, scratch, parameters: result(*values, *[parameters[k] for k in extra], *scratch)
 
     def _value_of(self, values: Sequence[Any], scratch: Sequence[np.ndarray], parameters: Sequence[int]) -> Any:
         return self._value(values, parameters, scratch)

@@ -22,6 +22,7 @@ from polytune.runtime.intrinsics.memory import View, keep_alive
 from polytune.runtime.intrinsics.vector_types import Mask, Vector, storage_of
 from polytune.runtime.native.expressions import Expressions
 from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, llvm_kind, storage_kind
+from polytune.runtime.native.narrow_gathers import forbid_vectors, gathers_narrow_elements
 from polytune.runtime.native.operations import CASTS, CONTEXT, Parts
 from polytune.runtime.native.source import parsed
 from polytune.runtime.native.store_order import delay_stores
@@ -272,11 +273,16 @@ class _FunctionLowering:
         if not counts_from_start:
             place = builder.add(start, builder.mul(counter, step, flags=("nsw",)), flags=("nsw",))
         self._assign(name, NativeValue(types.int64, place))
+        others = len(builder.function.blocks)
         self._loop(body, following, end)
         builder.position_at_end(following)
         flags = ("nsw",) if counts_from_start else ("nuw", "nsw")
         counter.add_incoming(builder.add(counter, WORD(1), flags=flags), following)
-        builder.branch(look)
+        back = builder.branch(look)
+        inside = [work, *builder.function.blocks[others:]]
+        is_innermost = not any(isinstance(node, ast.For | ast.While) for each in body for node in ast.walk(each))
+        if is_innermost and gathers_narrow_elements(inside):
+            forbid_vectors(builder.module, back)
         builder.position_at_end(end)
 
     def _count(self, start: ir.Value, stop: ir.Value, step: ir.Value) -> ir.Value:

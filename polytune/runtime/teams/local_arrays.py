@@ -24,7 +24,7 @@ import numpy as np
 
 from polytune.forking import renew_lock_at_fork
 
-__all__ = ["LocalArrays", "local_array", "local_arrays", "result_array"]
+__all__ = ["LINE", "PAGE", "SMALLEST", "LocalArrays", "local_array", "local_arrays", "result_array"]
 
 SMALLEST = 2**20
 """Bytes of the smallest array whose memory is kept."""
@@ -32,8 +32,9 @@ SMALLEST = 2**20
 _SHARE = 16  # of the machine's memory, one part in so many is kept at most
 _UNKNOWN = 2**28  # bytes, where the machine does not say how much memory it has
 _WASTE = 2  # a block serves an array that needs at least one part in so many of it
-_LINE = 64
-_PAGE = 4096
+LINE = 64
+"""Bytes of a cache line."""
+PAGE = 4096
 """Bytes of the smallest array that begins where a cache line does: to see to it takes about two microseconds."""
 
 
@@ -62,10 +63,10 @@ class LocalArrays:
         size = math.prod(shape) * np.dtype(dtype).itemsize
         if size < SMALLEST:
             return _new_array(shape, dtype, zeroed=zeroed)
-        block = self._taken(size + _LINE)
+        block = self._taken(size + LINE)
         is_new = block is None
         if block is None:
-            block = (np.zeros if zeroed else np.empty)(size + _LINE, np.uint8)
+            block = (np.zeros if zeroed else np.empty)(size + LINE, np.uint8)
         found = np.asarray(_Lent(self, block, shape, dtype))
         if zeroed and not is_new:
             found.fill(0)
@@ -86,7 +87,7 @@ class LocalArrays:
             zeroed: whether its elements are 0; otherwise they may be anything.
         """
         size = math.prod(shape) * np.dtype(dtype).itemsize
-        block = self._taken(size + _LINE) if size >= SMALLEST else None
+        block = self._taken(size + LINE) if size >= SMALLEST else None
         if block is None:
             return _new_array(shape, dtype, zeroed=zeroed)
         found = _placed(block, shape, dtype, size)
@@ -144,7 +145,7 @@ class _Lent:
         self._memory, self._block = memory, block
         address = block.__array_interface__["data"][0]
         self.__array_interface__ = {
-            "data": (address + -address % _LINE, False),
+            "data": (address + -address % LINE, False),
             "typestr": np.dtype(dtype).str,
             "shape": shape,
             "version": 3,
@@ -158,14 +159,14 @@ def _new_array(shape: tuple[int, ...], dtype: Any, *, zeroed: bool) -> np.ndarra
     """An array in memory that is new."""
     make = np.zeros if zeroed else np.empty
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    if size < _PAGE:
+    if size < PAGE:
         return make(shape, dtype)
-    return _placed(make(size + _LINE, np.uint8), shape, dtype, size)
+    return _placed(make(size + LINE, np.uint8), shape, dtype, size)
 
 
 def _placed(block: np.ndarray, shape: tuple[int, ...], dtype: Any, size: int) -> np.ndarray:
     """An array of so many bytes in a block, where a cache line begins."""
-    start = -block.ctypes.data % _LINE
+    start = -block.ctypes.data % LINE
     array: np.ndarray = block[start : start + size].view(dtype).reshape(shape)
     return array
 
