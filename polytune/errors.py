@@ -117,6 +117,10 @@ class UnassignedVariableError(ArgumentError, UnboundLocalError):
     been written."""
 
 
+class UncertainAccessError(ArgumentError):
+    """An access that need not happen, as data decide, would be out of range if it did; nothing has been written."""
+
+
 class SubscriptError(ArgumentError, IndexError):
     """A subscript that depends on data was out of range, as Python's IndexError says.
 

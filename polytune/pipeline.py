@@ -308,10 +308,12 @@ class Stages:
 
     @property
     def _conditions(self) -> tuple[BoundsCondition | UnassignedRead, ...]:
-        """The conditions under which a call is refused, at the places that the module knows."""
+        """The conditions under which a call is refused, at the places that the module knows; last those of accesses
+        that need not happen."""
         bounds = [replace(each, location=self.places(each.location)) for each in self.bounds]
         unassigned = [replace(each, location=self.places(each.location)) for each in self.unassigned]
-        return (*bounds, *unassigned)
+        certain = [each for each in bounds if each.certain]
+        return (*certain, *unassigned, *(each for each in bounds if not each.certain))
 
     @cached_property
     @_timed()

@@ -26,7 +26,8 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
     caller alone.
 
     A condition is the exact set of parameter values for which an access leaves its array, so a call is refused if and
-    only if the source, run as it stands, would leave it (or wrap round to its other end).
+    only if the source, run as it stands, would leave it (or wrap round to its other end).  Of an access that need not
+    happen, as data decide, UncertainAccessError says that it would.
 
     Args:
         writer: where the module is written.
@@ -63,7 +64,8 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
                 elif isinstance(condition, UnassignedRead):
                     writer.line(f"raise {MARK}UnassignedVariableError({_unassigned_text(condition, scop, number)})")
                 else:
-                    writer.line(f"raise {MARK}ArgumentError({_bounds_text(condition, arguments, number)})")
+                    error = "ArgumentError" if condition.certain else "UncertainAccessError"
+                    writer.line(f"raise {MARK}{error}({_bounds_text(condition, arguments, number)})")
     writer.line()
     writer.line()
 
