@@ -144,7 +144,7 @@ class _Checker:
 
     @contextmanager
     def uncertain(self) -> Iterator[None]:
-        """What is looked at need not be evaluated, as data decide."""
+        """Walk over what need not be evaluated, as data decide."""
         before, self.is_certain = self.is_certain, False
         yield
         self.is_certain = before

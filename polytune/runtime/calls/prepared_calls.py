@@ -69,7 +69,7 @@ class PreparingKernel(TunableKernel):
     __qualname__: str
 
     _tests_accesses = True
-    """Whether there is code that tests accesses where they happen."""
+    """Tells that there is code that tests accesses where they happen."""
 
     def __init__(
         self,
