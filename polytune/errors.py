@@ -117,8 +117,9 @@ class UnassignedVariableError(ArgumentError, UnboundLocalError):
     been written."""
 
 
-class UncertainAccessError(ArgumentError):
-    """An access that need not happen, as data decide, would be out of range if it did; nothing has been written."""
+class UncommonSubscriptError(ArgumentError):
+    """A subscript would be below 0, or out of range where data decide whether it is used at all; nothing has been
+    written, and a kernel that takes any subscripts might take these."""
 
 
 class SubscriptError(ArgumentError, IndexError):

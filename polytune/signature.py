@@ -130,18 +130,18 @@ class Signature:
     Attributes:
         arguments: numbers and arrays, those that stand in tuples among them.
         structure: what each argument of the function is, where one is neither number nor array; else empty.
-        tests_accesses: whether accesses that data decide on are tested where they happen, for calls in which some of
-            them would be out of range.
+        any_subscripts: whether affine subscripts are what they are in Python: what is below 0 counts from the end, and
+            accesses that data decide on are tested where they happen; for calls that need it.
     """
 
     arguments: tuple[tuple[str, ArgumentType], ...]
     structure: tuple[tuple[str, Structure], ...] = ()
-    tests_accesses: bool = False
+    any_subscripts: bool = False
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Every call of a kernel looks its signature up.
-        object.__setattr__(self, "_hash", hash((self.arguments, self.structure, self.tests_accesses)))
+        object.__setattr__(self, "_hash", hash((self.arguments, self.structure, self.any_subscripts)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -163,7 +163,7 @@ class Signature:
         types = dict(self.arguments)
         parts = [f"{name}: {structure_text(part, types)}" for name, part in self.structure]
         parts = parts or [f"{name}: {kind}" for name, kind in self.arguments]
-        return ", ".join(parts) + ("; accesses are tested" if self.tests_accesses else "")
+        return ", ".join(parts) + ("; any subscripts" if self.any_subscripts else "")
 
 
 _ARRAY = re.compile(r"^\s*(\w+)\s*\[(.*)\]\s*$")

@@ -1,4 +1,4 @@
-"""Accesses that data decide on, in calls in which they would be out of range if they happened, against plain Python."""
+"""Subscripts below 0, and accesses that data decide on where they would be out of range if they happened."""
 
 from __future__ import annotations
 
@@ -69,6 +69,52 @@ def after_break(A, B):
             B[i + t + 1] += A[i]
 
 
+def mirrored(A, B, k):
+    for i in range(len(A)):
+        B[i] = A[-i]
+
+
+def before(A, B, k):
+    for i in range(len(A)):
+        B[i] = A[i - k] + B[i]
+
+
+def between(A, B, k):
+    for i in range(len(A)):
+        for j in range(3):
+            B[k - i] += A[i - 2 * j - k] * B[j - 1]
+
+
+def under_condition_below_zero(A, B, k):
+    for i in range(len(A)):
+        if A[i] > 4.5:
+            B[k - i] = A[i - k]
+
+
+def over_time(A, B, k):
+    for _ in range(3):
+        for i in range(len(A)):
+            B[i - k] = 0.5 * (B[i - k - 1] + A[i - 2])
+
+
+BELOW_ZERO = (mirrored, before, between, under_condition_below_zero, over_time)
+
+
+@pytest.mark.parametrize("function", BELOW_ZERO, ids=lambda function: function.__name__)
+def test_subscripts_below_zero_count_from_the_end(function: Callable[..., Any]) -> None:
+    for n, k in ((7, 0), (7, 1), (7, 3), (33, 2)):
+        in_every_version(function, vector(n), vector(n), k)
+        in_every_version(function, vector(n), vector(n), k, strict=True)
+
+
+@pytest.mark.parametrize("function", BELOW_ZERO[1:], ids=lambda function: function.__name__)
+def test_subscripts_further_below_zero_raise_an_error(function: Callable[..., Any]) -> None:
+    with pytest.raises(IndexError):
+        function(np.full(2, 9.0), vector(2), 5)
+    with pytest.raises(ArgumentError):
+        kernel_of(function, False)(np.full(2, 9.0), vector(2), 5)
+
+
 FUNCTIONS = (under_condition, chosen, reached_by_and, around_loop, in_list, in_while)
 
 
@@ -118,7 +164,7 @@ def test_calls_that_fit_are_not_tested() -> None:
     kernel(vector(4), vector(5))
     kernel(-vector(4), vector(4))
     fitting, tested = (case.signature for case in kernel.tuners)
-    assert not fitting.tests_accesses
-    assert tested.tests_accesses
+    assert not fitting.any_subscripts
+    assert tested.any_subscripts
     kernel(vector(4), vector(5))
     assert len(kernel.tuners) == 2

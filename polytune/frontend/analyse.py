@@ -54,7 +54,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False, lowere
         lowered = lower(source, signature, strict=strict, refused=refused_arguments(source, signature))
     kernel = lowered.kernel
     extents = {place: as_index(extent.expression) for place, extent in kernel.extents.items()}
-    prefix, tests = _statement_prefix(kernel), signature.tests_accesses
+    prefix, tests = _statement_prefix(kernel), signature.any_subscripts
     model = ModelBuilder(kernel.affine, kernel.locations, extents, prefix, tests)
     nodes = lower_half_precision(lowered.nodes, kernel)
     nodes = with_values_passed_on(without_repetitions(nodes, kernel), kernel)

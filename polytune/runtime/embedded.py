@@ -61,7 +61,7 @@ class EmbeddedKernel(CallableKernel):
     compiled in; a module for arrays of any strides (``float64[:, :]``) takes them all.
     """
 
-    _tests_accesses = False
+    _takes_any_subscripts = False
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ from polytune.errors import (
     PolytuneError,
     SubscriptError,
     UnassignedVariableError,
-    UncertainAccessError,
+    UncommonSubscriptError,
     UnprovenError,
     UnsupportedSourceError,
 )
@@ -203,7 +203,7 @@ class _Interpreted:
             )
             self.interpreter = Interpreter(stages.source)
             if _wants_tests(self.interpreter, values):
-                tested = replace(stages.signature, tests_accesses=True)
+                tested = replace(stages.signature, any_subscripts=True)
                 self.interpreter = Interpreter(replace(stages, signature=tested).source)
         finally:
             verdict.analysis_seconds = time.process_time() - started
@@ -231,7 +231,7 @@ def _wants_tests(interpreter: Interpreter, values: tuple[Any, ...]) -> bool:
     with suppress(Exception):  # other refusals are looked at where the call is made
         try:
             interpreter.prepared(values)
-        except UncertainAccessError:
+        except UncommonSubscriptError:
             return True
     return False
 

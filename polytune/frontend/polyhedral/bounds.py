@@ -41,6 +41,11 @@ class BoundsCondition:
     location: SourceLocation
     certain: bool = True
 
+    @property
+    def is_of_uncommon(self) -> bool:
+        """Return whether Python itself might take such subscripts, which then need code of their own."""
+        return self.side == "lower" or not self.certain
+
 
 def access_bounds(scop: Scop) -> tuple[BoundsCondition, ...]:
     """The conditions under which a call must be refused, in source order.

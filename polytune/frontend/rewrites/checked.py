@@ -67,7 +67,7 @@ def check_subscripts(
     slices = {
         (normal(first), step, normal(stop)): normal(length) for (first, step, stop), length in kernel.cut_off.items()
     }
-    report, tests_accesses = Element(REPORT, (), "int64"), kernel.signature.tests_accesses
+    report, tests_accesses = Element(REPORT, (), "int64"), kernel.signature.any_subscripts
     checker = _Checker(kernel.affine, kernel.locations, extents, slices, report, tests_accesses)
     made = tuple(checker.node(node) for node in nodes)
     if checker.reports or checker.calls_library:

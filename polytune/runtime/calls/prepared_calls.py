@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polytune.errors import ArgumentError, UncertainAccessError
+from polytune.errors import ArgumentError, UncommonSubscriptError
 from polytune.forking import renew_lock_at_fork
 from polytune.history.store import HistoryStore, default_store
 from polytune.runtime.calls.argument_binding import ArgumentBinding
@@ -68,8 +68,8 @@ class PreparingKernel(TunableKernel):
 
     __qualname__: str
 
-    _tests_accesses = True
-    """Tells that there is code that tests accesses where they happen."""
+    _takes_any_subscripts = True
+    """Tells that there is code that takes any subscripts."""
 
     def __init__(
         self,
@@ -236,18 +236,17 @@ class PreparingKernel(TunableKernel):
         return self._fitted(self._accept(arguments, keywords), current_threads())
 
     def _fitted(self, accepted: _Accepted, threads: int) -> PreparedCall:
-        """A call whose arguments fit; where accesses that data decide on might be out of range, by the kernel that
-        tests them where they happen."""
+        """A call whose arguments fit; where its subscripts are uncommon, by the kernel that takes any."""
         signature, values, at_home = accepted
         name, generated = self._generated.get((signature, threads)) or self._generate(signature, threads)
         invocation: Invocation | None = None
         try:
             invocation = generated.prepare(values, at_home)
-        except UncertainAccessError:
-            if signature.tests_accesses or not self._tests_accesses:
+        except UncommonSubscriptError:
+            if signature.any_subscripts or not self._takes_any_subscripts:
                 raise
         if invocation is None:
-            return self._fitted(accepted._replace(signature=replace(signature, tests_accesses=True)), threads)
+            return self._fitted(accepted._replace(signature=replace(signature, any_subscripts=True)), threads)
         case = Case(signature, invocation.parameters, threads, invocation.places)
         return PreparedCall(name, generated, invocation, case)
 
