@@ -1,5 +1,4 @@
-"""Functions that kernels call, in compiled kernels against plain Python: starred arguments, variables that not every way
-assigns, and blocks that say what is done with floating-point errors."""
+"""Functions that kernels call: starred arguments, variables that some ways leave unset, and floating-point errors."""
 
 from __future__ import annotations
 
