@@ -117,6 +117,11 @@ class UnassignedVariableError(ArgumentError, UnboundLocalError):
     been written."""
 
 
+class UncommonSubscriptError(ArgumentError):
+    """A subscript would be below 0, or out of range where data decide whether it is used at all; nothing has been
+    written, and a kernel that takes any subscripts might take these."""
+
+
 class SubscriptError(ArgumentError, IndexError):
     """A subscript that depends on data was out of range, as Python's IndexError says.
 

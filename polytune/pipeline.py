@@ -308,10 +308,12 @@ class Stages:
 
     @property
     def _conditions(self) -> tuple[BoundsCondition | UnassignedRead, ...]:
-        """The conditions under which a call is refused, at the places that the module knows."""
+        """The conditions under which a call is refused, at the places that the module knows; last those of subscripts
+        that other code might take."""
         bounds = [replace(each, location=self.places(each.location)) for each in self.bounds]
         unassigned = [replace(each, location=self.places(each.location)) for each in self.unassigned]
-        return (*bounds, *unassigned)
+        uncommon = [each for each in bounds if each.is_of_uncommon]
+        return (*(each for each in bounds if not each.is_of_uncommon), *unassigned, *uncommon)
 
     @cached_property
     @_timed()

@@ -130,15 +130,18 @@ class Signature:
     Attributes:
         arguments: numbers and arrays, those that stand in tuples among them.
         structure: what each argument of the function is, where one is neither number nor array; else empty.
+        any_subscripts: whether affine subscripts are what they are in Python: what is below 0 counts from the end, and
+            accesses that data decide on are tested where they happen; for calls that need it.
     """
 
     arguments: tuple[tuple[str, ArgumentType], ...]
     structure: tuple[tuple[str, Structure], ...] = ()
+    any_subscripts: bool = False
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Every call of a kernel looks its signature up.
-        object.__setattr__(self, "_hash", hash((self.arguments, self.structure)))
+        object.__setattr__(self, "_hash", hash((self.arguments, self.structure, self.any_subscripts)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -154,13 +157,13 @@ class Signature:
                 more = (dimension for dimension in range(kind.ndim) if (name, dimension) in ones)
                 kind = replace(kind, ones=tuple(sorted({*kind.ones, *more})))
             arguments.append((name, kind))
-        return Signature(tuple(arguments), self.structure)
+        return replace(self, arguments=tuple(arguments))
 
     def __str__(self) -> str:
-        if self.structure:
-            types = dict(self.arguments)
-            return ", ".join(f"{name}: {structure_text(part, types)}" for name, part in self.structure)
-        return ", ".join(f"{name}: {kind}" for name, kind in self.arguments)
+        types = dict(self.arguments)
+        parts = [f"{name}: {structure_text(part, types)}" for name, part in self.structure]
+        parts = parts or [f"{name}: {kind}" for name, kind in self.arguments]
+        return ", ".join(parts) + ("; any subscripts" if self.any_subscripts else "")
 
 
 _ARRAY = re.compile(r"^\s*(\w+)\s*\[(.*)\]\s*$")

@@ -26,7 +26,8 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
     caller alone.
 
     A condition is the exact set of parameter values for which an access leaves its array, so a call is refused if and
-    only if the source, run as it stands, would leave it (or wrap round to its other end).
+    only if the source, run as it stands, would leave it (or wrap round to its other end).  Of a subscript
+    below 0, and of an access that need not happen, as data decide, UncommonSubscriptError says that.
 
     Args:
         writer: where the module is written.
@@ -63,26 +64,27 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
                 elif isinstance(condition, UnassignedRead):
                     writer.line(f"raise {MARK}UnassignedVariableError({_unassigned_text(condition, scop, number)})")
                 else:
-                    writer.line(f"raise {MARK}ArgumentError({_bounds_text(condition, arguments, number)})")
+                    error = "UncommonSubscriptError" if condition.is_of_uncommon else "ArgumentError"
+                    writer.line(f"raise {MARK}{error}({_bounds_text(condition, scop, number)})")
     writer.line()
     writer.line()
 
 
-def _bounds_text(condition: BoundsCondition, arguments: Sequence[str], number: int) -> str:
+def _bounds_text(condition: BoundsCondition, scop: Scop, number: int) -> str:
     """The literal of what is said of an access out of bounds."""
+    arguments = [name for name, _ in scop.signature.arguments]
     shape = f"{{{condition.array}.shape}}" if condition.array in arguments else "the shape it is made with"
     place = f"{MARK}places[{number}]"
-    how = (
-        f"goes below 0 in axis {condition.dimension}; negative subscripts do not wrap round"
-        if condition.side == "lower"
-        else f"goes past the end of axis {condition.dimension}"
-    )
+    if condition.side == "upper":
+        how = f"goes past the end of axis {condition.dimension}"
+        remedy = "; pass a larger array, or let the loops end sooner"
+    elif scop.signature.any_subscripts:
+        how = f"goes further below 0 than axis {condition.dimension} has elements"
+        remedy = "; pass a larger array, or let the loops begin or end elsewhere"
+    else:
+        how = f"goes below 0 in axis {condition.dimension}; negative subscripts do not wrap round"
+        remedy = "; write i if i >= 0 else n + i where the other end is meant"
     sizes = "".join(f", {name} = {{{name}}}" for name in arguments if mentions(condition.violated, name))
-    remedy = (
-        "; write i if i >= 0 else n + i where the other end is meant"
-        if condition.side == "lower"
-        else "; pass a larger array, or let the loops end sooner"
-    )
     array = literal(f"array '{condition.array}': ")
     why = literal(f"{how}, for shape ")
     return f'{array} f"{{{place}}} {{{place}.segment}} " {why} f"{shape}{sizes}" {literal(remedy)}'

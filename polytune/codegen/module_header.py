@@ -94,6 +94,8 @@ def _errors(scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) 
     names = ["ArgumentError", "SourceLocation"]
     if any(isinstance(condition, UnassignedRead) for condition in conditions):
         names.append("UnassignedVariableError")
+    if any(isinstance(condition, BoundsCondition) and condition.is_of_uncommon for condition in conditions):
+        names.append("UncommonSubscriptError")
     if scop.reports:
         names.append("SubscriptError")
     return names

@@ -55,7 +55,8 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False, lowere
         lowered = lower(source, signature, strict=strict, refused=refused_arguments(source, signature))
     kernel = lowered.kernel
     extents = {place: as_index(extent.expression) for place, extent in kernel.extents.items()}
-    model = ModelBuilder(kernel.affine, kernel.locations, extents, _statement_prefix(kernel))
+    prefix, tests = _statement_prefix(kernel), signature.any_subscripts
+    model = ModelBuilder(kernel.affine, kernel.locations, extents, prefix, tests)
     nodes = lower_half_precision(lowered.nodes, kernel)
     nodes = with_values_passed_on(without_repetitions(nodes, kernel), kernel)
     nodes, reports = check_subscripts(nodes, kernel, extents)

@@ -61,6 +61,8 @@ class EmbeddedKernel(CallableKernel):
     compiled in; a module for arrays of any strides (``float64[:, :]``) takes them all.
     """
 
+    _takes_any_subscripts = False
+
     def __init__(
         self,
         module: ModuleType,

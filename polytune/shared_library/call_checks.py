@@ -17,7 +17,11 @@ from polytune.signature import ArrayType, ScalarType
 __all__ = ["CallChecks", "ascii_name", "strides_without_gaps"]
 
 _PLAIN = re.compile(r"[a-zA-Z]\w*", re.ASCII)
-_STATUS = {"ArgumentError": "PT_ARGUMENT", "UnassignedVariableError": "PT_UNASSIGNED"}
+_STATUS = {
+    "ArgumentError": "PT_ARGUMENT",
+    "UncommonSubscriptError": "PT_ARGUMENT",
+    "UnassignedVariableError": "PT_UNASSIGNED",
+}
 _WIDE = "the integers that are computed from the arguments before all loops cannot be: too large, or divided by zero"
 
 

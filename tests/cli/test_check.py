@@ -190,3 +190,38 @@ def test_types_that_kernels_cannot_have_are_named_with_the_source(run, tmp_path)
     ran = run("check", file, "--json")
     obstacles = ran.json["functions"][0]["obstacles"]
     assert [each["source"] for each in obstacles] == ['"float128[:]"', '"text"', "math.ulp(B[i])"]
+
+
+CALLED = """
+def bisect(f, a, b, args=(), steps=50):
+    low = f(a, *args)
+    for _ in range(steps):
+        middle = 0.5 * (a + b)
+        if f(middle, *args) * low > 0:
+            a = middle
+        else:
+            b = middle
+    return a
+
+
+def table(X, metric, out):
+    for i in range(X.shape[0]):
+        for j in range(X.shape[0]):
+            out[i, j] = metric(X[i], X[j])
+
+
+def padded(X, *, mode="edge"):
+    for i in range(len(X)):
+        X[i] = 0.0 if mode == "zero" else X[i] + 1.0
+"""
+
+
+def test_functions_and_texts_are_guessed(run, tmp_path) -> None:
+    file = tmp_path / "called.py"
+    file.write_text(CALLED)
+    ran = run("check", file, "--json")
+    assert ran.code == 0
+    types = {each["function"]: each["types"] for each in ran.json["functions"]}
+    assert types["bisect"].startswith("f: some_number(), a: float, b: float, args: ()")
+    assert "metric: some_number()" in types["table"]
+    assert types["padded"] == "X: float64[::1], mode: 'edge'"

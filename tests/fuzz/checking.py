@@ -7,7 +7,8 @@ import random
 import time
 import traceback
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -23,6 +24,7 @@ from polytune.errors import (
     PolytuneError,
     SubscriptError,
     UnassignedVariableError,
+    UncommonSubscriptError,
     UnprovenError,
     UnsupportedSourceError,
 )
@@ -200,6 +202,9 @@ class _Interpreted:
                 self.function, signature_of(names, values), self.sample.strict, target=Target(*self.registers)
             )
             self.interpreter = Interpreter(stages.source)
+            if _wants_tests(self.interpreter, values):
+                tested = replace(stages.signature, any_subscripts=True)
+                self.interpreter = Interpreter(replace(stages, signature=tested).source)
         finally:
             verdict.analysis_seconds = time.process_time() - started
         by_version: dict[str, list[Mapping[str, Any]]] = {}
@@ -219,6 +224,16 @@ class _Interpreted:
             result_of = self.interpreter.prepared(arguments.values)
             check_overlap({name: given[name] for name in module["ARRAYS"]}, module["WRITTEN"])
             return result_of(configuration, self.seed)
+
+
+def _wants_tests(interpreter: Interpreter, values: tuple[Any, ...]) -> bool:
+    """Whether accesses that data decide on might be out of range, so that a call runs the kernel that tests them."""
+    with suppress(Exception):  # other refusals are looked at where the call is made
+        try:
+            interpreter.prepared(values)
+        except UncommonSubscriptError:
+            return True
+    return False
 
 
 def resized(nominal: Mapping[str, Any], choose: random.Random, threads: tuple[int, ...]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ def counted_from_the_end(frame: Frame, subscript: Expression, extent: Expression
     That is ``{ i -> extent + i }`` where all of ``frame.holds`` is within ``{ i < 0 }``, which isl proves;
     ``{ i -> extent + i : i < 0; i -> i : i >= 0 }`` where the first iteration of the loops around is below 0 whatever
     the arguments are, or the subscript is ``-k`` of an argument, so that nothing else can be meant; else
-    ``{ i -> i }``: what is below 0 for some arguments only is an error of these, and the check of the call refuses
-    them.
+    ``{ i -> i }``: what is below 0 for some arguments only is found by the check of the call, which then needs a kernel
+    that takes any subscripts, where all that may be below 0 count from the end.
 
     Args:
         frame: where it stands.
@@ -32,6 +32,8 @@ def counted_from_the_end(frame: Frame, subscript: Expression, extent: Expression
         return from_end
     first = _at_first(frame, terms, constant)
     if (first is not None and first < 0) or _is_minus_arguments(terms):
+        return Select(Compare("<", subscript, ZERO), from_end, subscript, "int64")
+    if frame.kernel.signature.any_subscripts and not always(frame, Compare(">=", subscript, ZERO)):
         return Select(Compare("<", subscript, ZERO), from_end, subscript, "int64")
     return subscript
 

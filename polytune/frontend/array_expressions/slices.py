@@ -38,6 +38,7 @@ from polytune.frontend.polyhedral.affine import NotAffineError, as_index
 from polytune.frontend.promotion import Value, binary, cast, compare, constant, logical, select
 from polytune.frontend.scalars.subscript_ranges import is_never_negative
 from polytune.frontend.syntax.refusals import counted
+from polytune.signature import UNSIGNED_TYPES
 
 _SIGNS = "from which end a bound counts is settled when the kernel is compiled"
 
@@ -151,7 +152,7 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
     known = constant_of(subscript)
     if known is not None and known < 0:
         subscript = add(length, subscript)
-    else:
+    elif given.dtype not in UNSIGNED_TYPES:  # of these, what is below 0 is beyond any end
         subscript = counted_from_the_end(frame, subscript, length)
     if not is_whole(frame, value, dimension):
         # Accesses are checked against the array in memory, of which this is only a part.

@@ -20,7 +20,7 @@ from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import computes_arrays
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, arrays_written
 from polytune.frontend.inlining.called_functions import CalledFunctions, definition_of, local_names, meaning_in
-from polytune.frontend.inlining.pure import evaluate, is_expression
+from polytune.frontend.inlining.pure import assigns_before_reading, evaluate, is_expression
 from polytune.frontend.inlining.returns import result_of_call
 from polytune.frontend.loops.opaque import performed
 from polytune.frontend.loops.tuple_loops import is_over_values
@@ -131,6 +131,7 @@ def _is_plain(
     """
     return (
         is_expression(statements)
+        and assigns_before_reading(statements, meanings)
         and not _returns_argument(callee, meanings)
         and not computes_arrays(statements, meanings)
         and not functions.in_body(statements, means)
@@ -274,11 +275,15 @@ def _match_arguments(
         ) from None
     arguments: dict[str, ast.expr | Meaning] = {}
     for name, parameter in signature.parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            rest = bound.arguments.get(name, ())
+            arguments[name] = TupleBinding(tuple(_argument(frame, each) for each in rest))
+            continue
+        if parameter.kind is parameter.VAR_KEYWORD:
             raise frame.source.refusal(
                 node,
                 f"{called} has the starred argument {name!r}",
-                "a function is inlined with a fixed number of arguments",
+                "what a dictionary holds is not known when the kernel is compiled",
                 f"list the arguments of {called} by name",
             )
         if name in bound.arguments:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from polytune.frontend import promotion
 from polytune.frontend.lowering.frame import Frame, assigned_names
@@ -34,6 +34,43 @@ def is_expression(body: Sequence[ast.stmt]) -> bool:
             case _:
                 return False
     return False
+
+
+def assigns_before_reading(body: Sequence[ast.stmt], given: Collection[str]) -> bool:
+    """Return whether pure statements read no name of theirs where some way may not have assigned it.
+
+    Args:
+        body: statements of which ``is_expression`` holds.
+        given: the names that have a value before.
+    """
+    return _assigned(body, frozenset(given), assigned_names(body).keys()) is not None
+
+
+def _assigned(body: Sequence[ast.stmt], known: frozenset[str], own: Collection[str]) -> frozenset[str] | None:
+    """The names that have a value after statements, all of them where these return; None where one is read that may
+    have none.
+
+    Args:
+        body: the statements.
+        known: the names that have a value before.
+        own: the names that the function assigns anywhere.
+    """
+    for statement in body:
+        looked_at = statement.test if isinstance(statement, ast.If) else statement
+        names = [node for node in ast.walk(looked_at) if isinstance(node, ast.Name)]
+        read = {node.id for node in names if isinstance(node.ctx, ast.Load) or isinstance(statement, ast.AugAssign)}
+        if (read & set(own)) - known:
+            return None
+        if isinstance(statement, ast.If):
+            then, otherwise = (_assigned(side, known, own) for side in (statement.body, statement.orelse))
+            if then is None or otherwise is None:
+                return None
+            known = then & otherwise
+        elif isinstance(statement, ast.Return):
+            return frozenset(own) | known
+        else:
+            known |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    return known
 
 
 def _is_number(value: ast.expr | None) -> bool:

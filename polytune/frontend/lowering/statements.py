@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-import numpy as np
-
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import as_statements, evaluate_statement
 from polytune.frontend.array_expressions.elementwise import computed
@@ -35,7 +33,7 @@ from polytune.frontend.scalars.numbers import number, read
 from polytune.frontend.syntax.comprehensions import remedy_of
 from polytune.frontend.syntax.lists import appended_to, lists_made
 from polytune.frontend.syntax.refusals import refuse_statement
-from polytune.frontend.syntax.source import NestedFunction, inlinable, nodes_inside
+from polytune.frontend.syntax.source import NestedFunction, inlinable
 
 
 def lower_block(frame: Frame, statements: Sequence[ast.stmt]) -> None:
@@ -89,8 +87,6 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
             pass
         case ast.Delete(targets) if all(isinstance(target, ast.Name) for target in targets):
             _delete(frame, targets)
-        case ast.With(items, body) if _is_silent(frame, items) and not _jumps(body):
-            lower_block(frame, body)
         case ast.Expr(ast.Call() as call):
             _call(frame, node, call)
         case ast.Expr(value):
@@ -151,22 +147,6 @@ def _chooses_tuple(*sides: ast.expr) -> bool:
         isinstance(side, ast.Tuple) or (isinstance(side, ast.IfExp) and _chooses_tuple(side.body, side.orelse))
         for side in sides
     )
-
-
-def _is_silent(frame: Frame, items: Sequence[ast.withitem]) -> bool:
-    """Return whether a with block says of floating-point errors that nothing is done: a kernel tells of none anyway."""
-    calls = [item.context_expr for item in items if item.optional_vars is None]
-    return len(calls) == len(items) and all(
-        isinstance(call, ast.Call)
-        and outside_object(frame, call.func) is np.errstate
-        and not call.args
-        and all(isinstance(each.value, ast.Constant) and each.value.value == "ignore" for each in call.keywords)
-        for call in calls
-    )
-
-
-def _jumps(body: Sequence[ast.stmt]) -> bool:
-    return any(isinstance(node, ast.Return | ast.Break | ast.Continue) for node in nodes_inside(body))
 
 
 def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:

@@ -41,13 +41,14 @@ from polytune.records import dataclass
 
 @dataclass(frozen=True)
 class Reference:
-    """A reference to an element, its kind, when it is evaluated (a set in parameter space, or None if not asked), and
-    whether it is then evaluated whatever the data are."""
+    """A reference to an element, its kind, when it is evaluated (a set in parameter space, or None if not asked),
+    whether it is then evaluated whatever the data are, and whether it may be tested where it is evaluated."""
 
     element: Element
     kind: AccessKind
     guard: isl.Set | None
     certain: bool
+    testable: bool = True
 
 
 def elements_in_order(operations: Sequence[Operation]) -> Iteration[tuple[Element, bool]]:
@@ -126,11 +127,11 @@ class _Collector:
             for needed in (*part.extents, *part.element.subscripts):
                 yield from self.expression(needed, guard, assigned, certain)
         for part in call.arguments:
-            yield Reference(part.element, AccessKind.READ, self.over(guard, part), certain)
+            yield Reference(part.element, AccessKind.READ, self.over(guard, part), certain, testable=False)
         for part in call.results:
             known = certain and all(map(self.is_known, (*part.element.subscripts, *part.extents)))
             kind = AccessKind.MUST_WRITE if known else AccessKind.MAY_WRITE
-            yield Reference(part.element, kind, self.over(guard, part), certain)
+            yield Reference(part.element, kind, self.over(guard, part), certain, testable=False)
 
     def expression(
         self, expression: Expression, guard: isl.Set | None, assigned: frozenset[str], certain: bool
@@ -232,11 +233,16 @@ def _known(guard: isl.Set | None) -> isl.Set:
 
 @dataclass(frozen=True)
 class AccessBuilder:
-    """Makes the accesses of statements."""
+    """Makes the accesses of statements.
+
+    Attributes:
+        tests: whether accesses that data decide on are tested where they happen, so that none is out of range.
+    """
 
     affine: AffineBuilder
     locations: ElementLocations
     extents: Mapping[tuple[str, int], Expression]
+    tests: bool = False
 
     def build(
         self,
@@ -262,14 +268,22 @@ class AccessBuilder:
                 statement,
                 reference.element.array,
                 reference.kind,
-                self.relation(statement, iterators, reference.element, domain.intersect(_known(reference.guard))),
+                self.relation(
+                    statement,
+                    iterators,
+                    reference.element,
+                    domain.intersect(_known(reference.guard)),
+                    inside=self.tests and reference.testable and not reference.certain,
+                ),
                 self.locations.of(reference.element, location),
                 reference.certain,
             )
             for number, reference in enumerate(references)
         )
 
-    def relation(self, statement: str, iterators: Sequence[str], element: Element, domain: isl.Set) -> isl.Map:
+    def relation(
+        self, statement: str, iterators: Sequence[str], element: Element, domain: isl.Set, *, inside: bool = False
+    ) -> isl.Map:
         """``[p] -> { S[i] -> A[subscripts(i)] : i in domain }``; along a subscript that is not affine, all elements.
 
         Args:
@@ -277,11 +291,14 @@ class AccessBuilder:
             iterators: its loop variables, the outermost first.
             element: what is accessed.
             domain: the instances that access it, with the iterators still as parameters.
+            inside: whether it is accessed only where it is an element of the array.
         """
         target = isl.Set.universe(isl.Space.set_alloc(self.affine.context, 0, 0))
         for dimension, subscript in enumerate(element.subscripts):
             if self.affine.is_function(subscript):
                 along = isl.Set.from_pw_aff(self.affine.function(subscript))
+                if inside:
+                    along = along.intersect(self.all_along(element.array, dimension))
             else:
                 along = self.all_along(element.array, dimension)
             target = target.flat_product(along)

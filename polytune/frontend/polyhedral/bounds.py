@@ -30,6 +30,7 @@ class BoundsCondition:
             control that depends on data is taken to let every access happen.
         extents: the parameters of ``violated`` that are no parameters of the SCoP, each as (name, array, dimension).
         location: where the first such access stands.
+        certain: whether the access happens whatever the data are.
     """
 
     array: str
@@ -38,6 +39,12 @@ class BoundsCondition:
     violated: isl.Set
     extents: tuple[tuple[str, str, int], ...]
     location: SourceLocation
+    certain: bool = True
+
+    @property
+    def is_of_uncommon(self) -> bool:
+        """Return whether Python itself might take such subscripts, which then need code of their own."""
+        return self.side == "lower" or not self.certain
 
 
 def access_bounds(scop: Scop) -> tuple[BoundsCondition, ...]:
@@ -135,7 +142,8 @@ def _condition(
         if not _is_plain(violated):
             raise _NotPlainError
         simple = violated
-    return BoundsCondition(array.name, dimension, side, simple, extents, access.location), violated
+    made = BoundsCondition(array.name, dimension, side, simple, extents, access.location, access.certain)
+    return made, violated
 
 
 def _is_plain(condition: isl.Set) -> bool:
@@ -152,13 +160,16 @@ class _NotPlainError(Exception):
 def _added(
     conditions: list[tuple[BoundsCondition, isl.Set]], new: BoundsCondition, violated: isl.Set
 ) -> list[tuple[BoundsCondition, isl.Set]]:
-    """The conditions with a new one, unless one of the same index implies it, and without those that it implies."""
+    """The conditions with a new one, unless one of the same index implies it, and without those that it implies.
+
+    One of an access that need not happen says nothing of one that does.
+    """
     rivals = [
         (old, known)
         for old, known in conditions
         if (old.array, old.dimension, old.side) == (new.array, new.dimension, new.side)
     ]
-    if any(violated.is_subset(known) for _, known in rivals):
+    if any(violated.is_subset(known) for old, known in rivals if old.certain or not new.certain):
         return conditions
-    implied = [old for old, known in rivals if known.is_subset(violated)]
+    implied = [old for old, known in rivals if (new.certain or not old.certain) and known.is_subset(violated)]
     return [*(entry for entry in conditions if entry[0] not in implied), (new, violated)]

@@ -45,12 +45,14 @@ class ModelBuilder:
     Attributes:
         extents: of each array and dimension.
         prefix: the statements are called ``{prefix}0``, ``{prefix}1``, ...
+        tests: whether accesses that data decide on are tested where they happen.
     """
 
     affine: AffineBuilder
     locations: ElementLocations
     extents: Mapping[tuple[str, int], Expression]
     prefix: str = "S"
+    tests: bool = False
     statements: list[Statement] = field(default_factory=list)
     loops: list[ReportedLoop] = field(default_factory=list)
 
@@ -98,7 +100,7 @@ class ModelBuilder:
         for position, iterator in enumerate(around.iterators):
             domain = move_to_tuple(domain, isl.dim_type.set, position, iterator)
         domain = domain.set_tuple_name(name)
-        accesses = AccessBuilder(self.affine, self.locations, self.extents).build(
+        accesses = AccessBuilder(self.affine, self.locations, self.extents, self.tests).build(
             name, around.iterators, node.operations, around.domain, node.location
         )
         reduction = find_reduction(node.operations, accesses)

@@ -5,11 +5,14 @@ Tests of extents that depend on data, which the program has already, get the num
 What such a subscript selects is not known before the kernel runs.  So each operation with one stands under a test:
 where a subscript is out of range, the operation is left out, the place is reported, and the call raises an error when
 the kernel has run.  No element outside of an array is ever touched.
+
+Where a call asks for it, affine subscripts are tested in the same way, of accesses that data decide on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import Any
 
@@ -64,7 +67,8 @@ def check_subscripts(
     slices = {
         (normal(first), step, normal(stop)): normal(length) for (first, step, stop), length in kernel.cut_off.items()
     }
-    checker = _Checker(kernel.affine, kernel.locations, extents, slices, Element(REPORT, (), "int64"))
+    report, tests_accesses = Element(REPORT, (), "int64"), kernel.signature.any_subscripts
+    checker = _Checker(kernel.affine, kernel.locations, extents, slices, report, tests_accesses)
     made = tuple(checker.node(node) for node in nodes)
     if checker.reports or checker.calls_library:
         kernel.arrays[REPORT] = Array(REPORT, "int64", ArrayRole.REPORT, zeroed=True)
@@ -73,11 +77,20 @@ def check_subscripts(
 
 @dataclass
 class _Checker:
+    """Puts operations under tests.
+
+    Attributes:
+        tests_accesses: whether affine subscripts are tested too, where data decide whether there is an access.
+        is_certain: whether what is looked at is evaluated in any case.
+    """
+
     affine: AffineBuilder
     locations: ElementLocations
     extents: Extents
     slices: Mapping[tuple[Expression, int | Expression, Expression], Expression]
     report: Element
+    tests_accesses: bool
+    is_certain: bool = True
     stops: dict[str, Expression] = field(default_factory=dict)
     reports: list[Report] = field(default_factory=list)
     calls_library: bool = False
@@ -103,15 +116,18 @@ class _Checker:
             case Assign(target, value):
                 tested = [value, target]
             case Branch(condition, then, otherwise):
-                sides = (self.operations(side, location, inside=inside) for side in (then, otherwise))
-                yes, no = sides
+                with self.uncertain():
+                    yes, no = (self.operations(side, location, inside=inside) for side in (then, otherwise))
                 operation, tested = Branch(condition, yes, no), [condition]
             case While(condition, body):
-                return (self.endless(condition, self.operations(body, location, inside=True), location),)
+                with self.uncertain():
+                    body = self.operations(body, location, inside=True)
+                return (self.endless(condition, body, location),)
             case Loop(counter, start, stop, step, body):
                 if start == ZERO and step == 1:
                     self.stops[counter] = normal(stop)
-                checked = self.operations(body, location, inside=True)
+                with self.uncertain():
+                    checked = self.operations(body, location, inside=True)
                 operation, tested = replace(operation, body=checked), [start, stop]
             case Checked(what=what):
                 self.reports.append(Report((), (), location, what))
@@ -125,6 +141,13 @@ class _Checker:
             return (operation,)
         operation = self.in_range(operation)
         return (Checked(violation, self.report, self.place(tested, location), (operation,), leaves=inside),)
+
+    @contextmanager
+    def uncertain(self) -> Iterator[None]:
+        """Walk over what need not be evaluated, as data decide."""
+        before, self.is_certain = self.is_certain, False
+        yield
+        self.is_certain = before
 
     def endless(self, condition: Expression, body: tuple[Operation, ...], location: SourceLocation) -> Operation:
         """A ``while``; it ends where a subscript was out of range, as its condition might never change then."""
@@ -143,12 +166,9 @@ class _Checker:
 
     def place(self, expressions: Iterable[Expression], location: SourceLocation) -> int:
         """The number of a new place whose subscripts are tested."""
-        elements = [
-            part
-            for expression in expressions
-            for part in walk(expression)
-            if isinstance(part, Element) and self.own_violation(part) is not None
-        ]
+        parts = (part for expression in expressions for part in walk(expression) if isinstance(part, Element))
+        with self.uncertain():
+            elements = [part for part in parts if self.own_violation(part) is not None]
         places = [self.locations.of(element, location) for element in elements]
         references = tuple(dict.fromkeys(place.text[place.column : place.end_column] for place in places))
         arrays = tuple(dict.fromkeys(element.array for element in elements))
@@ -165,7 +185,8 @@ class _Checker:
                 inner = [self.violation(self.index(each)) for each in subscripts]
                 return self.any_of([*inner, self.own_violation(expression)])
             case Select(condition, then, otherwise):
-                sides = self.violation(then), self.violation(otherwise)
+                with self.uncertain():
+                    sides = self.violation(then), self.violation(otherwise)
                 chosen: Expression | None = None
                 if sides != (None, None):
                     never = Constant(False, "bool")
@@ -174,7 +195,8 @@ class _Checker:
             case Logical(operator, (first, *others)):
                 if not others:
                     return self.violation(first)
-                rest = self.violation(Logical(operator, tuple(others)))
+                with self.uncertain():
+                    rest = self.violation(Logical(operator, tuple(others)))
                 reached = first if operator == "and" else Unary("not", first, "bool")
                 return self.any_of([self.violation(first), None if rest is None else Logical("and", (reached, rest))])
         return self.any_of(self.violation(child) for child in children(expression))
@@ -184,7 +206,7 @@ class _Checker:
         found: list[Expression] = []
         least: Expression
         for dimension, subscript in enumerate(element.subscripts):
-            if self.affine.is_function(subscript):
+            if self.affine.is_function(subscript) and (self.is_certain or not self.tests_accesses):
                 continue
             extent, least = self.extents[element.array, dimension], Constant(0, "int64")
             if self.is_cut_off(subscript, extent):

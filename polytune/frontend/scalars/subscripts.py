@@ -18,6 +18,7 @@ from polytune.frontend.promotion import Value, binary, cast, compare, constant, 
 from polytune.frontend.scalars.constants import constant_array
 from polytune.frontend.scalars.subscript_ranges import is_never_negative
 from polytune.frontend.syntax.lists import count_of
+from polytune.signature import UNSIGNED_TYPES
 
 Reader = Callable[[Frame, ast.expr], Value]
 
@@ -132,7 +133,9 @@ def _index(frame: Frame, node: ast.expr, array: str, dimension: int, read: Reade
     try:
         frame.kernel.affine.function(value.expression)
         extent = as_index(frame.kernel.extents[array, dimension].expression)
-        return counted_from_the_end(frame, as_index(value.expression), extent)
+        subscript = as_index(value.expression)
+        # An unsigned integer below 0 is one beyond any end.
+        return subscript if value.dtype in UNSIGNED_TYPES else counted_from_the_end(frame, subscript, extent)
     except NotAffineError as error:
         if error.is_wrong:
             raise frame.source.refusal(

@@ -13,6 +13,8 @@ import copy
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 from polytune.frontend.lowering.frame import assigned_names
 from polytune.frontend.lowering.shape_assignments import assigned_shapes, reshapes
 from polytune.frontend.syntax import comprehensions
@@ -92,6 +94,8 @@ class _Desugarer:
                     *before,
                     changed(node, iter=source, body=self.block(node.body), orelse=self.block(node.orelse)),
                 ]
+            case ast.With(items, body) if all(map(self.is_silent, items)):
+                return self.block(body)
             case ast.With():
                 return [changed(node, body=self.block(node.body))]
             case ast.FunctionDef():
@@ -101,6 +105,18 @@ class _Desugarer:
                 before, value = self.hoisted(node.value, read)
                 return [node] if value is node.value else [*before, changed(node, value=value)]
         return [node]
+
+    def is_silent(self, item: ast.withitem) -> bool:
+        """Return whether a with block says of floating-point errors that nothing is done: a kernel tells of none
+        anyway."""
+        call = item.context_expr
+        return (
+            item.optional_vars is None
+            and isinstance(call, ast.Call)
+            and self.meaning(call.func) is np.errstate
+            and not call.args
+            and all(isinstance(each.value, ast.Constant) and each.value.value == "ignore" for each in call.keywords)
+        )
 
     def loop(self, node: ast.While) -> list[ast.stmt]:
         """A ``while``; where statements belong to its test, they are done in each iteration, and end the loop."""

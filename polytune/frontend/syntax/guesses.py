@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from polytune.frontend.syntax.inference import infer_signature, is_of_any_array
 from polytune.frontend.syntax.source import arguments_of, read_source
-from polytune.signature import ArgumentType, ArrayType, Fixed, Leaf, ScalarType, Signature
+from polytune.signature import ArgumentType, ArrayType, Fixed, Items, Leaf, ScalarType, Signature, Structure
 
 MOST = 24
 """So many guesses are made."""
@@ -48,23 +48,59 @@ def possible_signatures(function: Any, *, annotated: bool = True) -> list[Signat
         open_arrays = {name for name, kind in kinds.items() if isinstance(kind, ArrayType)}
         complex_ones = (open_arrays & _written(tree), open_arrays)
         found = dict.fromkeys([inferred, *(_of_complex(inferred, names) for names in complex_ones), *found])
-    missing = _may_be_none(tree)
-    if missing:
-        found = dict.fromkeys(each for guess in found for each in (_with_none(guess, missing), guess))
+    found = _with_structure(list(found), tree, open_names)
     return list(found)[:MOST]
 
 
-def _may_be_none(tree: ast.FunctionDef) -> set[str]:
-    """The arguments whose default is None."""
-    arguments = arguments_of(tree)
+def _with_structure(guesses: Sequence[Signature], tree: ast.FunctionDef, open_names: set[str]) -> dict[Signature, None]:
+    """The types that calls may have of which some arguments are functions, or what is no number by default."""
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    constants = dict(_constant_defaults(tree))
+    passed = (open_names & called) - constants.keys()
+    found: dict[Signature, None] = {}
+    for guess in guesses:
+        given = [{name: Fixed(function) for name in passed} for function in _STAND_INS] if passed else [{}]
+        for functions in given:
+            found.update(dict.fromkeys((_with_fixed(guess, {**constants, **functions}), _with_fixed(guess, functions))))
+    return found
+
+
+def some_number(*arguments: Any) -> float:
+    """Return what a function that is an argument may return: a number."""
+    return 0.5 * len(arguments)
+
+
+def like_argument(first: Any, *_: Any) -> Any:
+    """Return what a function that is an argument may return: the like of its argument."""
+    return first
+
+
+_STAND_INS = (some_number, like_argument)
+"""Functions in place of those that are arguments, of which the source says only that they are called."""
+
+
+def _constant_defaults(tree: ast.FunctionDef) -> Iterator[tuple[str, Structure]]:
+    """The arguments that are None, a text, or a tuple of such, where calls leave them out, and what they are then."""
+    positional = [*tree.args.posonlyargs, *tree.args.args]
     given = tree.args.defaults
-    pairs = zip(arguments[len(arguments) - len(given) :], given, strict=True)
-    return {each.arg for each, default in pairs if isinstance(default, ast.Constant) and default.value is None}
+    pairs = [
+        *zip(positional[len(positional) - len(given) :], given, strict=True),
+        *zip(tree.args.kwonlyargs, tree.args.kw_defaults, strict=True),
+    ]
+    for argument, default in pairs:
+        match default:
+            case ast.Constant(None | str() as value):
+                yield argument.arg, Fixed(value)
+            case ast.Tuple([]):
+                yield argument.arg, Items(())
 
 
-def _with_none(signature: Signature, names: set[str]) -> Signature:
-    """The types of a call that leaves out some arguments, which then are None."""
-    structure = ((name, Fixed(None) if name in names else Leaf(name)) for name, _ in signature.arguments)
+def _with_fixed(signature: Signature, fixed: Mapping[str, Structure]) -> Signature:
+    """The types of a call in which some arguments are constants."""
+    names = {name for name, _ in signature.arguments} & fixed.keys()
+    if not names:
+        return signature
+    structure = ((name, fixed[name] if name in names else Leaf(name)) for name, _ in signature.arguments)
     return Signature(tuple(each for each in signature.arguments if each[0] not in names), tuple(structure))
 
 

@@ -136,13 +136,14 @@ def plain_function(candidate: Any) -> FunctionType | None:
 
 
 def inlinable(function: Any) -> FunctionType | NestedFunction | None:
-    """The user's plain function behind a callee; None for types, for built-in functions, and for those of NumPy."""
+    """The user's plain function behind a callee; None for types, for built-in functions, and for those of NumPy and
+    Numba."""
     if isinstance(function, NestedFunction):
         return function
     if function is None or isinstance(function, type) or type(function).__module__.partition(".")[0] == "numpy":
         return None
     plain = plain_function(function)
-    return None if plain is None or (plain.__module__ or "").partition(".")[0] == "numpy" else plain
+    return None if plain is None or (plain.__module__ or "").partition(".")[0] in ("numpy", "numba") else plain
 
 
 def read_source(function: Any) -> Source:

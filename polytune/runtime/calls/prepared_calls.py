@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from polytune.errors import ArgumentError
+from polytune.errors import ArgumentError, UncommonSubscriptError
 from polytune.forking import renew_lock_at_fork
 from polytune.history.store import HistoryStore, default_store
 from polytune.runtime.calls.argument_binding import ArgumentBinding
@@ -66,6 +67,9 @@ class PreparingKernel(TunableKernel):
     """
 
     __qualname__: str
+
+    _takes_any_subscripts = True
+    """Tells that there is code that takes any subscripts."""
 
     def __init__(
         self,
@@ -149,12 +153,8 @@ class PreparingKernel(TunableKernel):
             SpaceError: the configuration is not in the space of these arguments.
             ArgumentError: the arguments do not fit.
         """
-        signature, values, at_home = self._accept(arguments, keywords)
-        threads = current_threads()
-        _, generated = self._generate(signature, threads)
+        _, generated, invocation, case = self._prepare(arguments, keywords)
         generated.space.validate(configuration)
-        invocation = generated.prepare(values, at_home)
-        case = Case(signature, invocation.parameters, threads, invocation.places)
         return PreparedRun(case, configuration, generated, invocation)
 
     @shows_frames_of_callers
@@ -175,8 +175,11 @@ class PreparingKernel(TunableKernel):
     @shows_frames_of_callers
     def generated(self, *arguments: Any, **keywords: Any) -> GeneratedKernel:
         """The generated kernel that arguments of these types lead to."""
-        signature = self._accept(arguments, keywords).signature
-        return self._generate(signature, current_threads())[1]
+        accepted, threads = self._accept(arguments, keywords), current_threads()
+        generated = self._generate(accepted.signature, threads)[1]
+        with suppress(Exception):  # a call that is refused has no other one
+            generated = self._fitted(accepted, threads).generated
+        return generated
 
     @shows_frames_of_callers
     def tuner(self, *arguments: Any, **keywords: Any) -> OnlineTuner:
@@ -230,10 +233,20 @@ class PreparingKernel(TunableKernel):
         return _Accepted(signature, values, at_home)
 
     def _prepare(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> PreparedCall:
-        signature, values, at_home = self._accept(arguments, keywords)
-        threads = current_threads()
+        return self._fitted(self._accept(arguments, keywords), current_threads())
+
+    def _fitted(self, accepted: _Accepted, threads: int) -> PreparedCall:
+        """A call whose arguments fit; where its subscripts are uncommon, by the kernel that takes any."""
+        signature, values, at_home = accepted
         name, generated = self._generated.get((signature, threads)) or self._generate(signature, threads)
-        invocation = generated.prepare(values, at_home)
+        invocation: Invocation | None = None
+        try:
+            invocation = generated.prepare(values, at_home)
+        except UncommonSubscriptError:
+            if signature.any_subscripts or not self._takes_any_subscripts:
+                raise
+        if invocation is None:
+            return self._fitted(accepted._replace(signature=replace(signature, any_subscripts=True)), threads)
         case = Case(signature, invocation.parameters, threads, invocation.places)
         return PreparedCall(name, generated, invocation, case)
 

@@ -233,13 +233,13 @@ def arguments_by_position(A):
     A[0] = x
 
 
-def least_of(x, *others):
+def least_of(x, **others):
     return x
 
 
-@refused("least_of has the starred argument 'others'", "least_of(A[0], A[1])")
+@refused("least_of has the starred argument 'others'", "least_of(A[0], y=A[1])")
 def starred_parameter(A):
-    A[0] = least_of(A[0], A[1])
+    A[0] = least_of(A[0], y=A[1])
 
 
 def first_of(x, y):

@@ -278,12 +278,6 @@ def differences(x, y, far: int):
 
 
 @kernel
-def differences_round_the_end(x, y, far: int):
-    for i in range(x.shape[0]):
-        x[i] = y[i - far if i - far >= 0 else y.shape[0] + (i - far)]
-
-
-@kernel
 def neighbours(x, y):
     for i in range(x.shape[0]):
         x[i] = y[i + 1]
@@ -295,15 +289,13 @@ def neighbours_that_there_are(x, y):
         x[i] = y[i + 1]
 
 
-def test_subscripts_below_zero():
+def test_subscripts_further_below_zero_than_there_are_elements():
     x, y = np.zeros(4), np.arange(4.0)
-    message = refusal(differences, x, y, 1)
-    assert "negative subscripts do not wrap round" in message
-    assert "write i if i >= 0 else n + i where the other end is meant" in message
-    differences_round_the_end(x, y, 1)
-    wanted = np.zeros(4)
-    differences.__wrapped__(wanted, y, 1)
-    assert x.tolist() == wanted.tolist() == [3, 0, 1, 2]
+    message = refusal(differences, x, y, 5)
+    assert "y[i - far] goes further below 0 than axis 0 has elements, for shape (4,), far = 5" in message
+    assert "pass a larger array" in message
+    differences(x, np.arange(5.0), 5)
+    assert x.tolist() == [0, 1, 2, 3]
 
 
 def test_subscripts_past_the_end():
