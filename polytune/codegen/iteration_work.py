@@ -36,6 +36,7 @@ from polytune.frontend.expression import (
     Element,
     Expression,
     Extent,
+    Iterator,
     LibraryCall,
     Loop,
     Operation,
@@ -58,6 +59,8 @@ _LINE_BYTES = 64  # of a line of the caches, beyond which elements lie in lines 
 _AccessPattern = tuple[int, int, tuple[int, ...], str]
 _SeveralVectors = tuple[int, int, tuple[int, ...], str, int]
 _SpacedAccess = tuple[int, int, tuple[int, ...], str, int, int]
+_Combined = tuple[tuple[tuple[int, int], ...], ...]
+_CombinedAccess = tuple[int, int, tuple[int, ...], str, int, int, _Combined]
 _AccessKey = tuple[_AccessPattern, tuple[Expression, ...]]
 
 
@@ -69,6 +72,8 @@ class IterationWork:
     depends on data), all loops that it varies with, and the array; those that have equal subscripts but for the one
     along which elements lie next to one another are one.  Of those that are vectors, ``vectors_of`` has the subscripts
     along which they do, and ``pitches`` of those that move by more than an element along their loop, by how many bytes.
+    ``combined`` has of those with a subscript that varies with several variables, as ``i - 2 * t``, the loops that each
+    such subscript varies with, and by how much it moves in an iteration of each.
     """
 
     operations: float = 0.0
@@ -79,15 +84,18 @@ class IterationWork:
     accesses: dict[_AccessKey, _AccessPattern] = field(default_factory=dict)
     vectors_of: dict[_AccessKey, set[Expression]] = field(default_factory=dict)
     pitches: dict[_AccessKey, int] = field(default_factory=dict)
+    combined: dict[_AccessKey, _Combined] = field(default_factory=dict)
 
     @property
-    def described(self) -> list[_AccessPattern | _SeveralVectors | _SpacedAccess]:
-        """Return the accesses as accounts take them: of those that are several vectors, their number follows, and of
-        those that move by more than an element, by how many bytes."""
-        found: list[_AccessPattern | _SeveralVectors | _SpacedAccess] = []
+    def described(self) -> list[_AccessPattern | _SeveralVectors | _SpacedAccess | _CombinedAccess]:
+        """Return the accesses as accounts take them: of those that are several vectors, their number follows, of those
+        that move by more than an element, by how many bytes, and what is combined of others."""
+        found: list[_AccessPattern | _SeveralVectors | _SpacedAccess | _CombinedAccess] = []
         for key, each in self.accesses.items():
             number = len(self.vectors_of.get(key, ()))
-            if key in self.pitches:
+            if key in self.combined:
+                found.append((*each, max(1, number), self.pitches.get(key, each[0]), self.combined[key]))
+            elif key in self.pitches:
                 found.append((*each, max(1, number), self.pitches[key]))
             else:
                 found.append((*each, number) if number > 1 else each)
@@ -221,12 +229,17 @@ class IterationReader:
             along, elements = self._apart(element, near, place)
             if along >= 0:
                 pitch = max(1, int(pitch * elements))
-                varying = [k for k in varying if k == along or k not in place.positions(near)]
+                finer = set(place.positions(near)) - {along}
+                if along in place.positions(near):  # its other loops move it by as much, or from element to element
+                    finer = {k for k in finer if abs(pace_along(near, place.loops[k]) or Fraction(0)) < elements}
+                varying = [k for k in varying if k not in finer]
         access = size, along, tuple(varying), element.array
         key = access, tuple(each for each in element.subscripts if each is not near)
         it.accesses[key] = access
         if pitch != size:
             it.pitches[key] = pitch
+        if combined := _combined(element, place, varying):
+            it.combined[key] = combined
         if is_vector:
             it.vectors_of.setdefault(key, set()).add(near)
 
@@ -244,8 +257,10 @@ class IterationReader:
             return place.position  # what lies in a buffer is in the order in which it is used
         if _is_of_data(element):
             return -2
-        is_next = bool(of_near) and of_near[-1] not in far and step_along(near, place.loops[of_near[-1]]) in (1, -1)
-        return of_near[-1] if is_next else -1
+        for k in (place.position, *of_near[-1:]):
+            if k in of_near and k not in far and step_along(near, place.loops[k]) in (1, -1):
+                return k
+        return -1
 
     def _apart(self, element: Element, near: Expression, place: LoopPlace) -> tuple[int, Fraction]:
         """Return along which loop an access moves by a few elements in each iteration, or by one in a few, so that
@@ -280,6 +295,29 @@ def _stays(node: VectorExpression) -> bool:
     """Return whether a value is computed of nothing but numbers, scalar arguments and extents."""
     below = operands(node)
     return all(map(_stays, below)) if below else isinstance(node, Constant | Argument | ParameterValue | Extent)
+
+
+def _combined(element: Element, place: LoopPlace, varying: Sequence[int]) -> _Combined:
+    """Return of each subscript that varies with several variables the loops, and by how much it moves in an iteration.
+
+    Args:
+        element: what is accessed.
+        place: where.
+        varying: the loops that count.
+    """
+    tile = (
+        frozenset(name for pair in place.region.windows for name in pair) if place.region is not None else frozenset()
+    )
+    found = []
+    for subscript in element.subscripts:
+        positions = place.positions(subscript)
+        variables = frozenset().union(*(place.loops[k] for k in positions)) - tile
+        if len({leaf.name for leaf in walk(subscript) if isinstance(leaf, Iterator)} & variables) < 2:
+            continue
+        steps = {k: step_along(subscript, place.loops[k]) for k in positions}
+        if all(step is not None and k in varying for k, step in steps.items()):
+            found.append(tuple((k, abs(step)) for k, step in steps.items() if step))
+    return tuple(found)
 
 
 def _is_of_data(element: Element) -> bool:

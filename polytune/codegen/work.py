@@ -35,6 +35,7 @@ from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.frontend.expression import (
     MATRIX_PRODUCT,
     Assign,
+    Binary,
     Branch,
     Break,
     Checked,
@@ -138,7 +139,7 @@ class _WorkWriter:
                 members.append(f"({_text(member.lower)}, {_text(member.upper)}, {size}, $outer_{number})")
             else:
                 members.append(f"({_text(member.lower)}, {_text(member.upper)}, {size})")
-            loops = (*loops, frozenset(region.windows[number]) | _driven_by(region.body, region.windows[number]))
+            loops = (*loops, frozenset(region.windows[number]) | _driven_by(region, number))
         copies = len(region.sums)
         described = f"{region.kind.value!r}, {region.shared}, {copies}, ({''.join(f'{each}, ' for each in members)})"
         own = [*(buffer.name for buffer in region.buffers), *(strip.name for strip in region.strips)]
@@ -208,23 +209,39 @@ def _text(expression: VectorExpression) -> str:
     return expression_text(expression, lambda _: "0", compiled=False)
 
 
-def _driven_by(body: Node, window: tuple[str, str]) -> frozenset[str]:
-    """The variables of loops whose range is that of a tile along a member."""
+def _driven_by(region: RegionCode, number: int) -> frozenset[str]:
+    """The variables of loops whose range is that of a tile along a member: of loops that begin or end where it does,
+    or that depend on it where they begin and end with no tile."""
+    window, windows = set(region.windows[number]), {name for pair in region.windows for name in pair}
     found = set()
-    for node in walk_nodes(body):
+    for node in walk_nodes(region.body):
         if isinstance(node, For):
-            bounds = (*walk(node.start), *walk(node.stop))
-            if any(isinstance(leaf, Iterator) and leaf.name in window for leaf in bounds):
+            limits = (_limits(node.start) | _limits(node.stop)) & windows
+            named = {
+                leaf.name for bound in (node.start, node.stop) for leaf in walk(bound) if isinstance(leaf, Iterator)
+            }
+            if window & (limits or named):
                 found.add(node.variable)
     return frozenset(found)
+
+
+def _limits(bound: Expression) -> set[str]:
+    """The variables that a bound is the least or the greatest of."""
+    match bound:
+        case Binary("min" | "max", left, right):
+            return _limits(left) | _limits(right)
+        case Iterator(name):
+            return {name}
+        case _:
+            return set()
 
 
 def _relates_members(region: RegionCode) -> bool:
     """Return whether tiles differ by where they lie: there are bounds or conditions that compare two members, as those
     of triangles do."""
     member_of = {name: number for number, pair in enumerate(region.windows) for name in pair}
-    for number, pair in enumerate(region.windows):
-        member_of.update(dict.fromkeys(_driven_by(region.body, pair) - member_of.keys(), number))
+    for number in range(len(region.windows)):
+        member_of.update(dict.fromkeys(_driven_by(region, number) - member_of.keys(), number))
     for node in walk_nodes(region.body):
         compared: tuple[Expression, ...] = ()
         if isinstance(node, For):

@@ -117,6 +117,58 @@ def test_elements_that_lie_a_few_apart_share_lines(function, shape, apart):
     assert account.counts[Kind.APART_2] == account.counts[Kind.APART_3] == 0
 
 
+def steps_of_heat(a, b, steps):
+    for _ in range(steps):
+        for i in range(1, a.shape[0] - 1):
+            for j in range(1, a.shape[1] - 1):
+                b[i, j] = a[i, j - 1] + a[i, j + 1] + a[i - 1, j] + a[i + 1, j]
+        for i in range(1, a.shape[0] - 1):
+            for j in range(1, a.shape[1] - 1):
+                a[i, j] = b[i, j]
+
+
+def test_steps_of_time_in_a_tile_share_most_of_its_rows():
+    """A tile of 8 steps of 32 by 32 points, whose rows move by a few from step to step, fits in 64 kB."""
+    generated, parameters = generated_of(steps_of_heat, np.ones((600, 600)), np.ones((600, 600)), 64)
+    version = next(each for each in generated.module.VERSIONS if each.name == "tiled")
+    lines = []
+    for steps in (1, 8):
+        account = Account(64, (1 << 12, 1 << 16, 1 << 30))
+        assert version.work is not None
+        version.work(account, *parameters, steps, 32, 32)
+        lines.append(account.counts[Kind.LINES_3])
+    each_step, eight_steps = lines
+    assert 0 < eight_steps < each_step / 3
+
+
+def filtered(image, weights, out):
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            total = 0.0
+            for k in range(5):
+                for m in range(5):
+                    total += weights[k, m] * image[i + k, j + m]
+            out[i, j] = total
+
+
+def test_windows_of_neighbours_share_elements():
+    """Rows of an image come once for all that the points around them read of them, and lie next to one another along
+    the loop that is made vectors of, though there are loops inside that are written out."""
+    generated, parameters = generated_of(filtered, np.ones((68, 516)), np.ones((5, 5)), np.zeros((64, 512)))
+    for version in generated.module.VERSIONS:
+        if not version.sizes:
+            account = Account(64, (1 << 30, 1 << 30, 1 << 30))
+            assert version.work is not None
+            version.work(account, *parameters)
+            assert account.counts[Kind.GATHERED] == 0, version.name
+    source = next(each for each in generated.module.VERSIONS if each.name == "source")
+    account = Account(64, (1 << 15, 1 << 17, 1 << 17))
+    assert source.work is not None
+    source.work(account, *parameters)
+    lines = account.counts[Kind.LINES_4] + account.counts[Kind.APART_4]
+    assert lines < 64 * (5 * 516 + 512 + 100) / 8, "each iteration of i reads five rows and writes one"
+
+
 def cholesky_rows(a):
     for i in range(a.shape[0]):
         for j in range(i):

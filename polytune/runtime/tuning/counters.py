@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from polytune.runtime.tuning.footprints import LINE_BYTES
 from polytune.runtime.tuning.prediction import Prediction
-from polytune.runtime.tuning.work import LINE_BYTES, Kind
+from polytune.runtime.tuning.work import Kind
 from polytune.tuner import FiniteSpace
 from polytune.tuner.counters.models import NOTHING, CounterModel
 from polytune.tuner.counters.names import EXPECTED, GLOBAL_SIZE

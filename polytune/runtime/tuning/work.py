@@ -16,8 +16,9 @@ from enum import IntEnum, auto
 import numpy as np
 
 from polytune.records import dataclass
+from polytune.runtime.tuning.footprints import LINE_BYTES, AccountedAccess, LoopStack, groups_of, pitch_of
 
-__all__ = ["LINE_BYTES", "Account", "Kind", "RegionAccount"]
+__all__ = ["Account", "Kind", "RegionAccount"]
 
 
 class Kind(IntEnum):
@@ -49,9 +50,6 @@ class Kind(IntEnum):
     UNFORESEEN_3 = auto()  # lines at the beginning of rows, until the processor fetches ahead from the third cache
 
 
-LINE_BYTES = 64
-"""The bytes of a line of the caches."""
-
 _FOLLOWED = 8  # rows that processors fetch ahead along at the same time
 _UNFORESEEN_3 = 8  # lines at the beginning of a row, until it is fetched ahead from the third cache
 _UNFORESEEN_4 = 12  # and from memory
@@ -66,12 +64,6 @@ _PLACES = tuple(
 )
 """The places along members of tiles that stand for all: points of a lattice, of which the first three coordinates are
 in each order once, so that triangles count by their area, and few tiles lie on diagonals where there are many."""
-
-AccountedAccess = (
-    tuple[int, int, tuple[int, ...], str]
-    | tuple[int, int, tuple[int, ...], str, int]
-    | tuple[int, int, tuple[int, ...], str, int, int]
-)
 
 
 @dataclass
@@ -108,13 +100,9 @@ class Account:
     caches: tuple[int, ...]
     regions: list[RegionAccount] = field(default_factory=list)
     arithmetic: float = 0.0
-    _trips: list[float] = field(default_factory=list)
-    _steps: list[int] = field(default_factory=list)
-    _places: list[int] = field(default_factory=list)
-    _entered: int = 0
+    _loops: LoopStack = field(default_factory=LoopStack)
     _own: frozenset[str] = frozenset()
     _windows: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
-    _cut: list[tuple[float, float] | None] = field(default_factory=list)
     _fetched: dict[tuple[int, str], list[tuple[tuple[int, ...], float]]] = field(default_factory=dict)
 
     @property
@@ -131,28 +119,15 @@ class Account:
         trips = max(0, -((start - stop) // step))
         if not trips:
             return
-        self._push(float(trips), abs(step), self._windows.get((start, stop + step - 1)))
+        self._loops.push(float(trips), abs(step), abs(step), self._windows.get((start, stop + step - 1)))
         yield start + (trips // 2) * step
-        self._pop()
+        self._loops.pop()
 
     def share(self, part: float) -> Iterator[None]:
         """Yield once: what is entered meanwhile is done in a part of the iterations."""
-        self._push(part)
+        self._loops.push(part)
         yield None
-        self._pop()
-
-    def _push(self, trips: float, step: int = 1, cut: tuple[float, float] | None = None) -> None:
-        self._trips.append(trips)
-        self._steps.append(step)
-        self._cut.append(cut)
-        self._entered += 1
-        self._places.append(self._entered)
-
-    def _pop(self) -> None:
-        self._trips.pop()
-        self._steps.pop()
-        self._cut.pop()
-        self._places.pop()
+        self._loops.pop()
 
     def tiles(
         self,
@@ -177,7 +152,7 @@ class Account:
         """
         self._own = frozenset(own)
         counts = [max(0, -((lower - upper) // size)) for lower, upper, size, *_ in members]
-        executions, tiles = self._count(), float(math.prod(counts))
+        executions, tiles = self._loops.iterations(), float(math.prod(counts))
         waves, pieces = executions, 1.0
         if kind != "serial":
             for count in counts[:shared]:
@@ -198,7 +173,7 @@ class Account:
                 if counts[number] > 1:
                     self._windows[window[2 * number], window[2 * number + 1]] = float(size), float(upper - lower)
                 # The last tile is smaller: tiles count by what they hold.
-                self._push(max(0, upper - lower) / max(1, min(size, upper - lower)))
+                self._loops.push(max(0, upper - lower) / max(1, min(size, upper - lower)), span=size)
             before, arithmetic = {id(each): each.counts.copy() for each in self.regions}, self.arithmetic
             yield list(window)
             share = times / len(places)
@@ -207,7 +182,7 @@ class Account:
                 each.counts[:] = [was + share * (now - was) for was, now in zip(old, each.counts, strict=True)]
             self.arithmetic = arithmetic + share * (self.arithmetic - arithmetic)
             for _ in members:
-                self._pop()
+                self._loops.pop()
 
     def add(
         self,
@@ -223,34 +198,35 @@ class Account:
         Args:
             counts: operations, divisions, calls, conditions on data, and operations on vector registers.
             accesses: of each the bytes of an element, the loop along which neighbours lie, the loops that it varies
-                with, the array, how many vectors next to one another it is, where that is more than one, and by how
-                many bytes it moves along that loop in an iteration, where that is more than those of an element.
+                with, the array, how many vectors next to one another it is, where that is more than one, by how many
+                bytes it moves along that loop in an iteration, where that is more than those of an element, and of
+                each subscript that varies with several variables the loops, and by how much it moves in each of them.
             is_vectorised: whether several iterations of the innermost loop are computed at a time: 0 for no, 2 where
                 several elements of one array are stored in each.
             chain: how many operations wait for one another from iteration to iteration.
             position: which of the loops around is the innermost one, less those that are written out; -1 for none.
             sums: how many sums it loads and stores, instead of keeping them in registers.
         """
-        times = self._count()
+        times = self._loops.iterations()
         if not times:
             return
         kept = self.regions[-1].counts
         operations, divisions, calls, branches, vectors = counts
         is_inside = position >= 0
-        trips = self._trips[position] if is_inside else 1.0
+        trips = self._loops.trips[position] if is_inside else 1.0
         unrolled = 1.0
-        for each in self._trips[position + 1 :] if is_inside else ():
+        for each in self._loops.trips[position + 1 :] if is_inside else ():
             unrolled *= each
         starts = times / trips / unrolled
         width = max((size for size, *_ in accesses), default=8)
         moving = [each for each in accesses if position in each[2]]
-        near = sum(each[1] == position and _pitch(each) == each[0] for each in moving)
+        near = sum(each[1] == position and pitch_of(each) == each[0] for each in moving)
         far = len(moving) - near
         if is_inside:
             kept[Kind.LOOPS] += starts
         if is_vectorised and trips >= 2:
             lanes = max(1.0, self.vector_bytes / width)
-            cut = self._cut[position] if self._steps[position] == 1 else None
+            cut = self._loops.cut[position] if self._loops.steps[position] == 1 else None
             steps = starts * unrolled * _steps_of(trips, lanes, cut)
             kept[Kind.ROWS if is_vectorised > 1 else Kind.VECTOR_OPERATIONS] += steps * operations
             kept[Kind.VECTOR_ACCESSES] += steps * near
@@ -268,7 +244,7 @@ class Account:
         self.arithmetic += times * (operations + divisions + calls + _ARITHMETIC_OF_VECTORS * vectors * lanes)
         kept[Kind.BRANCHES] += times * branches
         kept[Kind.REGISTERS] += times * vectors
-        self._traffic(kept, accesses, position if is_inside else len(self._trips) - 1)
+        self._traffic(kept, accesses, position if is_inside else len(self._loops.trips) - 1)
 
     def product(self, rows: int, inner: int, columns: int, dtype: str) -> None:
         """Enter a product of matrices by NumPy's library, which is more work for each element that matrices have than
@@ -279,7 +255,7 @@ class Account:
             dtype: the type of their elements.
         """
         rows, inner, columns = max(0, rows), max(0, inner), max(0, columns)
-        kind, times = np.dtype(dtype), self._count()
+        kind, times = np.dtype(dtype), self._loops.iterations()
         steps, elements = rows * inner * columns, rows * inner + inner * columns + rows * columns
         region = RegionAccount([0.0] * len(Kind), 1.0, 0, True, by_library=True)
         # Of two complex numbers there are four products, in vectors of twice as many numbers.
@@ -292,25 +268,15 @@ class Account:
         self.regions[-1].counts[Kind.CALLS] += _CALLS_OF_LIBRARY * times
         self.regions.insert(len(self.regions) - 1, region)
 
-    def _count(self) -> float:
-        times = 1.0
-        for each in self._trips:
-            times *= each
-        return times
-
     def _traffic(self, kept: list[float], accesses: Sequence[AccountedAccess], last: int) -> None:
         """Count the lines that come from each cache: what is used again comes from the one that holds all that is used
         in between."""
-        trips, depth = self._trips, len(self._trips)
-        groups: dict[tuple[str, tuple[int, ...]], list[AccountedAccess]] = {}
-        for access in accesses:
-            groups.setdefault((access[3], access[2]), []).append(access)
+        trips, depth = self._loops.trips, len(self._loops.trips)
+        groups = groups_of(accesses)
         # By how many of the loops around are left out: the lines of each group, from all loops to none.
-        lines = [
-            [self._lines(varying, group, outer) for outer in range(depth + 1)] for (_, varying), group in groups.items()
-        ]
+        lines = [[self._loops.lines(group, outer) for outer in range(depth + 1)] for group in groups]
         # What lies apart from one iteration to the next is not fetched ahead.
-        apart = [last in varying and group[0][1] != last for (_, varying), group in groups.items()]
+        apart = [last in group[0][2] and group[0][1] != last for group in groups]
         waited = -kept[Kind.APART_4]
         self._from_memory(kept, accesses, last)
         waited += kept[Kind.APART_4]
@@ -322,7 +288,7 @@ class Account:
                 continue
             around = math.prod(trips[:level])
             unforeseen = 0.0
-            for each, is_apart, group in zip(lines, apart, groups.values(), strict=True):
+            for each, is_apart, group in zip(lines, apart, groups, strict=True):
                 kept[(Kind.APART_2 if is_apart else Kind.LINES_2) + place] += around * each[level]
                 if not is_apart and self._is_cut(group):
                     unforeseen += around * each[level] * self._unforeseen(group, level, _UNFORESEEN_3)
@@ -336,14 +302,11 @@ class Account:
         Processors fetch ahead along some rows at the same time, and not at once where a row begins: a tile of few long
         rows comes as fast as memory can give it, one of many short rows line by line.
         """
-        trips, depth = self._trips, len(self._trips)
-        groups: dict[tuple[str, tuple[int, ...]], list[AccountedAccess]] = {}
-        for access in accesses:
-            if access[3] not in self._own:
-                groups.setdefault((access[3], access[2]), []).append(access)
+        trips, depth = self._loops.trips, len(self._loops.trips)
+        groups = groups_of([access for access in accesses if access[3] not in self._own])
 
         def lines_inside(outer: int) -> list[float]:
-            return [self._lines(varying, group, outer) for (_, varying), group in groups.items()]
+            return [self._loops.lines(group, outer) for group in groups]
 
         level, lines = 0, lines_inside(0)
         while level < depth and sum(lines) * LINE_BYTES > self.caches[-1]:
@@ -351,18 +314,17 @@ class Account:
             lines = lines_inside(level)
         if not level:
             return
-        around = 1.0
-        for k in range(level):
-            around *= trips[k]
-        for ((array, varying), group), number in zip(groups.items(), lines, strict=True):
-            is_apart = last in varying and group[0][1] != last and trips[last] > _FOLLOWED
+        around = math.prod(trips[:level])
+        for group, number in zip(groups, lines, strict=True):
+            along, varying = group[0][1], group[0][2]
+            is_apart = last in varying and along != last and trips[last] > _FOLLOWED
             # Of the lines those that are not fetched ahead.
             part = 1.0 if is_apart else self._unforeseen(group, level, _UNFORESEEN_4)
-            self._fetch(kept, array, tuple(self._places[:level]), around * number, part)
+            self._fetch(kept, group[0][3], tuple(self._loops.places[:level]), around * number, part)
 
     def _is_cut(self, group: Sequence[AccountedAccess]) -> bool:
         """Return whether accesses go along tiles, so that rows end there; a row that is not cut goes on in the next."""
-        return group[0][1] in group[0][2] and self._cut[group[0][1]] is not None
+        return group[0][1] in group[0][2] and self._loops.cut[group[0][1]] is not None
 
     def _unforeseen(self, group: Sequence[AccountedAccess], level: int, begin: float) -> float:
         """Return the part of the lines of rows that is not fetched ahead, as it is where rows begin.
@@ -372,27 +334,10 @@ class Account:
             level: how many of the loops around are left out.
             begin: the lines at the beginning of each row that are not.
         """
-        pitch, along = _pitch(group[0]), group[0][1]
+        pitch, along = pitch_of(group[0]), group[0][1]
         if along not in group[0][2] or along < level:
             return 0.0
-        return min(1.0, begin / max(1.0, self._trips[along] * self._steps[along] * pitch / LINE_BYTES))
-
-    def _lines(self, varying: tuple[int, ...], group: Sequence[AccountedAccess], outer: int) -> float:
-        """Return how many lines accesses of an array touch that vary with the same loops.
-
-        Args:
-            varying: these loops.
-            group: the accesses.
-            outer: how many of the loops around are left out.
-        """
-        pitch, along = _pitch(group[0]), group[0][1]
-        # Iterations that are written out side by side have elements of their own, as many as there are accesses.
-        beside = math.prod(self._steps[k] for k in varying if k != along)
-        vectors = max((each[4] for each in group if len(each) > 4), default=1)
-        elements = math.prod(self._trips[k] for k in varying if k >= outer)
-        near = self._trips[along] if along in varying and along >= outer else 1.0
-        of_line = max(1.0, LINE_BYTES / (pitch * (self._steps[along] if along in varying else 1)))
-        return max(vectors, min(len(group), beside)) * max(1.0, elements / min(max(near, 1.0), of_line))
+        return min(1.0, begin / max(1.0, self._loops.trips[along] * self._loops.steps[along] * pitch / LINE_BYTES))
 
     def _fetch(self, kept: list[float], array: str, around: tuple[int, ...], lines: float, part: float) -> None:
         """Count lines of an array, as far as other work in the same loops has not brought them."""
@@ -438,8 +383,3 @@ def _steps_of(trips: float, lanes: float, cut: tuple[float, float] | None) -> fl
         return steps(trips)
     size, extent = cut
     return (extent // size * steps(size) + steps(extent % size)) / (extent / size)
-
-
-def _pitch(access: AccountedAccess) -> int:
-    """Return by how many bytes an access moves in an iteration of the loop along which it goes."""
-    return access[5] if len(access) > 5 else access[0]
