@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import importlib.util
 import multiprocessing
 import os
 import signal
@@ -110,8 +112,9 @@ def make_runs(
         SearchError: a process was killed; the runs made before are there.
     """
     if jobs == 1 or len(tasks) <= 1:
-        for task in tasks:
-            yield make_run(recorded, task, seed, settings, remeasured)
+        with one_thread():
+            for task in tasks:
+                yield make_run(recorded, task, seed, settings, remeasured)
         return
     with _environment(_ONE_THREAD):
         pool = ProcessPoolExecutor(
@@ -146,6 +149,21 @@ def _work(task: Task) -> Run:
     assert _worker is not None
     recorded, seed, settings, remeasured = _worker
     return make_run(recorded, task, seed, settings, remeasured)
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Have the libraries under the model-based searches use one thread meanwhile, as in the processes of `make_runs`.
+
+    Their matrices are so small that more threads wait for each other most of the time, at several times the processor
+    time.  Libraries that are loaded later read the environment; those that have been are told by threadpoolctl, which
+    comes with scikit-learn.
+    """
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_environment(_ONE_THREAD))
+        if importlib.util.find_spec("threadpoolctl") is not None:
+            stack.enter_context(importlib.import_module("threadpoolctl").threadpool_limits(1))
+        yield
 
 
 @contextlib.contextmanager

@@ -58,7 +58,7 @@ def test_figures(run, recordings, tmp_path):
     pytest.importorskip("matplotlib")
     ran = run("transfer", *recordings, "--plot", tmp_path / "figures", "--json")
     assert ran.code == 0, ran.err
-    assert len(ran.json["figures"]) == 2 == len(list((tmp_path / "figures").iterdir()))
+    assert len(ran.json["figures"]) == 3 == len(list((tmp_path / "figures").iterdir()))
 
 
 def test_one_recording_alone(run):

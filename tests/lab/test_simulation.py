@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from polytune.errors import SearchError
-from polytune.lab import simulate, simulation
+from polytune.lab import load, simulate, simulation
 from polytune.lab.place import Line
 from polytune.lab.recording import Recorder
 from polytune.lab.run import Run, Task, make_run
@@ -152,3 +152,16 @@ def test_measured_anew_where_nothing_runs():
     (run,) = simulate(recorder.build("broken"), ["full"], [1], 1, remeasured=10).runs
     assert run.slowdown == math.inf == run.final
     assert Run.from_json(run.to_json()) == run
+
+
+def test_libraries_have_one_thread_in_one_process_too(monkeypatch):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    before = [each["num_threads"] for each in threadpoolctl.threadpool_info()]
+    runs = make_runs(load("example:gemm"), [Task("random", 2, 0), Task("random", 2, 1)], 0)
+    next(runs)
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    assert all(each["num_threads"] == 1 for each in threadpoolctl.threadpool_info())
+    assert len(list(runs)) == 1
+    assert "OPENBLAS_NUM_THREADS" not in os.environ
+    assert [each["num_threads"] for each in threadpoolctl.threadpool_info()] == before

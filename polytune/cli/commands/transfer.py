@@ -68,9 +68,11 @@ def transfer(
             )
             reports.append(report)
             if plot is not None:
-                from polytune.lab.historical.figures import draw_family
+                from polytune.lab.historical.figures import draw_correlation, draw_family
 
                 figures += map(str, draw_family(family, report["information"], convergences, plot))
+                if len(family.members) > 1:
+                    figures.append(str(draw_correlation(family, plot)))
     if as_json:
         print_json({"threshold": threshold, "probability": probability, "kernels": reports, "figures": figures})
         return

@@ -7,6 +7,7 @@ with the time, and which parameters need not be searched elsewhere.
 """
 
 from polytune.lab.historical.convergence import Convergence, convergence
+from polytune.lab.historical.correlation import paired_slowdowns, rank_correlation
 from polytune.lab.historical.families import Family, families
 from polytune.lab.historical.information import mutual_information
 from polytune.lab.historical.portions import expected_steps, portion, steps_to_find
@@ -23,9 +24,11 @@ __all__ = [
     "expected_steps",
     "families",
     "mutual_information",
+    "paired_slowdowns",
     "portion",
     "prune",
     "pruned",
+    "rank_correlation",
     "retention",
     "steps_to_find",
 ]

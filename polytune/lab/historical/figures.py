@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -12,9 +13,10 @@ import numpy as np
 
 from polytune.lab.figures import file_name, plain_text, save
 from polytune.lab.historical.convergence import Convergence
+from polytune.lab.historical.correlation import paired_slowdowns, rank_correlation
 from polytune.lab.historical.families import Family
 
-__all__ = ["draw_family"]
+__all__ = ["draw_correlation", "draw_family"]
 
 
 def draw_family(
@@ -49,6 +51,34 @@ def draw_family(
         file = folder / f"convergence-{name}-{file_name(source)}-{file_name(target)}.png"
         files.append(save(file, partial(_curves, title=f"{family.kernel}: {source} to {target}", found=found)))
     return files
+
+
+def draw_correlation(family: Family, folder: Path) -> Path:
+    """Draw the times of a kernel on each two devices against each other, a point for each configuration (figure 2).
+
+    Args:
+        family: the kernel's recordings, at least two.
+        folder: where to; made if it is not there.
+
+    Returns:
+        The file, PNG.
+
+    Raises:
+        MissingLibraryError: Matplotlib or SciPy is not installed.
+        OSError: it cannot be written.
+    """
+    return save(folder / f"correlation-{file_name(family.kernel)}.png", partial(_scatter, family=family), 6.0)
+
+
+def _scatter(axes: Any, family: Family) -> None:
+    for (one, first), (other, second) in itertools.combinations(family.members.items(), 2):
+        pairs = paired_slowdowns(first, second)
+        label = f"{one} (x), {other} (y): rank correlation {rank_correlation(pairs):.2f}"
+        axes.scatter(*pairs.T, s=4, alpha=0.3, linewidths=0, label=plain_text(label))
+    axes.set(xscale="log", yscale="log", xlabel="slowdown on one", ylabel="slowdown on the other")
+    axes.set_title(plain_text(family.kernel))
+    for mark in axes.legend(fontsize="small").legend_handles:
+        mark.set(alpha=1.0, sizes=[20])
 
 
 def _violins(axes: Any, family: Family) -> None:

@@ -57,7 +57,8 @@ def _strategies(recordings: Recordings, effort: Effort, folder: Path) -> Reprodu
     repeats = max(effort.repeats // 10, 2)
     budgets = {search: _POINTS if name in ("DLM", "DLMT") else _MORE_POINTS for name, search in STRATEGIES.items()}
     tasks = [Task(search, budget, repeat) for search, budget in budgets.items() for repeat in range(repeats)]
-    made = list(make_runs(recordings.laplacian, tasks, effort.seed, effort.jobs))
+    running = make_runs(recordings.laplacian, tasks, effort.seed, effort.jobs)
+    made = list(effort.watched(running, "runs", len(tasks)))
     rows, means = [], {}
     for name, search in STRATEGIES.items():
         runs = [run for run in made if run.task.search == search]

@@ -5,27 +5,80 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from polytune.lab.historical import (
     CUTOFF,
-    METHODS,
     Family,
+    Pruning,
+    Retention,
     convergence,
     families,
     mutual_information,
+    paired_slowdowns,
     portion,
     prune,
+    rank_correlation,
     retention,
     steps_to_find,
 )
-from polytune.lab.historical.figures import draw_family
+from polytune.lab.historical.figures import draw_correlation, draw_family
 from polytune.lab.papers.item import Effort, Item, Recordings, Reproduction, Table
 
 __all__ = ["ITEMS"]
 
 _PAPER = "Oľha et al., Exploiting historical data, CCPE 2020"
 _PAPERS_CUTOFF = 0.2
+_GOOD = 0.95
+_FAST = 0.1  # the portion of configurations among which the fast ones are compared
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "polytune's settings": {},
+    "the paper's cutoff": {"cutoff": _PAPERS_CUTOFF},
+    "the paper's settings": {"cutoff": _PAPERS_CUTOFF, "level": "median"},
+}
+
+_PORTIONS = {
+    "bicg": 0.00962,
+    "convolution": 0.00274,
+    "coulomb": 0.0468,
+    "gemm": 0.00302,
+    "gemm_batched": 0.365,
+    "hotspot": 0.00983,
+    "transpose": 0.0492,
+    "nbody": 0.0388,
+    "reduction": 0.390,
+}
+"""The paper's portions on GPUs, mean of the devices (table 4), by kernel."""
+
+_REDUCTIONS = {
+    "aggressive": {"bicg": 511.7, "convolution": 2.75, "coulomb": 12.0, "gemm": 12_080.0, "hotspot": 6.97},
+    "conservative": {"bicg": 16.34, "convolution": 2.75, "coulomb": 10.0, "gemm": 47.19, "hotspot": 6.97},
+}
+"""The paper's reductions of the spaces on GPUs (tables 7 and 8), by method and kernel."""
+
+
+def _recordings(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
+    every = [*recordings.spaces, *recordings.profiled, *recordings.examples, *recordings.counted]
+    every += [] if recordings.laplacian is None else [recordings.laplacian]
+    rows = [
+        [
+            each.name,
+            each.device,
+            str(len(each)),
+            str(each.failed),
+            str(sum(len(levels) > 1 for levels in each.space.levels)),
+            str(len(each.counters)),
+        ]
+        for each in every
+    ]
+    columns = ["recording", "device", "configurations", "failed", "parameters", "counters"]
+    sizes = [len(each) for each in every]
+    ours = f"{len(every)} recordings of {min(sizes):,} to {max(sizes):,} configurations"
+    return Reproduction(ours, [Table("What all else on this page is made of", columns, rows)])
 
 
 def _families(recordings: Recordings) -> list[Family]:
@@ -45,7 +98,9 @@ def _portions(recordings: Recordings, effort: Effort, folder: Path) -> Reproduct
             [family.kernel, name, str(len(family.members[name])), f"{share:.5f}", str(steps_to_find(share))]
             for name, share in shares.items()
         ]
-        rows.append([family.kernel, "average", "", f"{mean:.5f} ± {deviation:.5f}", ""])
+        theirs = _PORTIONS.get(family.kernel)
+        papers = f"; the paper's: {theirs:.5f}" if theirs is not None else ""
+        rows.append([family.kernel, "average", "", f"{mean:.5f} ± {deviation:.5f}{papers}", ""])
     columns = ["kernel", "device", "configurations", "portion", "steps for 90 %"]
     ours = f"between devices the portions of a kernel differ by factors of {min(ratios):.1f} to {max(ratios):.1f}"
     return Reproduction(ours, [Table("Configurations that reach 90 % of the best performance", columns, rows)])
@@ -69,46 +124,77 @@ def _information(recordings: Recordings, effort: Effort, folder: Path) -> Reprod
     return Reproduction(f"box plots of {len(found)} kernels over their devices", tables, figures)
 
 
-def _prunings(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
-    rows, conservative = [], []
+def _correlations(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
+    rows, figures = [], {}
+    coefficients: list[float] = []
     for family in _families(recordings):
-        for source, recorded in family.members.items():
-            for settings, label in (
-                ({}, "polytune's"),
-                ({"cutoff": _PAPERS_CUTOFF}, "the paper's cutoff"),
-                ({"cutoff": _PAPERS_CUTOFF, "level": "median"}, "the paper's"),
-            ):
-                for method in METHODS:
-                    pruning = prune(recorded, method, **settings)
-                    for target, other in family.members.items():
-                        if target == source:
-                            continue
-                        kept = retention(other, pruning)
-                        rows.append(
-                            [
-                                family.kernel,
-                                source,
-                                target,
-                                method,
-                                label,
-                                f"{kept.reduction:.1f}",
-                                f"{kept.pruned}/{kept.parameters}",
-                                f"{kept.performance:.2f}",
-                            ]
-                        )
-                        if method == "conservative" and not settings:
-                            conservative.append((kept.performance, kept.reduction, family.kernel, source, target))
+        for (one, first), (other, second) in itertools.combinations(family.members.items(), 2):
+            pairs = paired_slowdowns(first, second)
+            if not len(pairs):
+                continue
+            fast = pairs[pairs[:, 0] <= np.quantile(pairs[:, 0], _FAST)]
+            coefficients.append(rank_correlation(pairs))
+            among = [f"{coefficients[-1]:.2f}", f"{rank_correlation(fast):.2f}"]
+            rows.append([family.kernel, one, other, str(len(pairs)), *among])
+        figures[f"{family.kernel}: each configuration on two devices"] = draw_correlation(family, folder)
     if not rows:
         return None
-    good = sum(performance >= 0.95 for performance, *_ in conservative)
-    largest = max((each for each in conservative if each[0] >= 0.95), key=lambda each: each[1], default=None)
-    ours = f"conservative pruning keeps 95 % of the best performance in {good} of {len(conservative)} pairs of devices"
-    if largest is not None:
-        ours += (
-            f"; the largest reduction of these is {largest[1]:.1f}, of {largest[2]} from {largest[3]} to {largest[4]}"
-        )
-    columns = ["kernel", "from", "to", "method", "settings", "SSR", "PP", "PR"]
-    return Reproduction(ours, [Table("Pruned by what one device says, held against another", columns, rows)])
+    columns = ["kernel", "device", "other device", "configurations", "all", f"the fastest {_FAST:.0%} of the first"]
+    ours = f"rank correlations of {min(coefficients):.2f} to {max(coefficients):.2f} between two devices"
+    return Reproduction(ours, [Table("Rank correlation of the times on two devices", columns, rows)], figures)
+
+
+def _prunings(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
+    found = _families(recordings)
+    if not found:
+        return None
+    tables = [
+        _pruning_table(found, method, label)
+        for label in _SETTINGS
+        for method in ("conservative", "aggressive", "naive")
+    ]
+    conservative = [
+        (kept.performance, kept.reduction, f"{family.kernel} from {source} to {target}")
+        for family in found
+        for source, recorded in family.members.items()
+        for target, kept in _kept(family, source, prune(recorded)).items()
+    ]
+    good = [each for each in conservative if each[0] >= _GOOD]
+    ours = (
+        f"conservative pruning keeps {_GOOD:.0%} of the best performance in {len(good)} of {len(conservative)} pairs "
+        "of devices"
+    )
+    if good:
+        _, reduction, pair = max(good, key=lambda each: each[1])
+        ours += f"; the largest reduction of these is {reduction:.1f}, of {pair}"
+    return Reproduction(ours, tables)
+
+
+def _pruning_table(found: Sequence[Family], method: str, label: str) -> Table:
+    """Make a table as the paper's 7 to 10: a row for each kernel and device that prunes."""
+    rows = []
+    for family in found:
+        for source, recorded in family.members.items():
+            kept = _kept(family, source, prune(recorded, method, **_SETTINGS[label]))
+            first = next(iter(kept.values()))
+            theirs = _REDUCTIONS.get(method, {}).get(family.kernel)
+            rows.append(
+                [
+                    family.kernel,
+                    source,
+                    f"{first.reduction:.1f}",
+                    "" if theirs is None else f"{theirs:,.1f}",
+                    f"{first.pruned}/{first.parameters}",
+                    ", ".join(f"{each.performance:.2f} ({target})" for target, each in kept.items()),
+                ]
+            )
+    columns = ["kernel", "pruned by", "SSR", "the paper's", "PP", "PR on other devices"]
+    return Table(f"{method.capitalize()} pruning with {label}", columns, rows)
+
+
+def _kept(family: Family, source: str, pruning: Pruning) -> dict[str, Retention]:
+    """Hold a pruning against each of the other devices."""
+    return {name: retention(other, pruning) for name, other in family.members.items() if name != source}
 
 
 def _convergence(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
@@ -147,6 +233,16 @@ def _convergence(recordings: Recordings, effort: Effort, folder: Path) -> Reprod
 
 ITEMS = (
     Item(
+        "historical-recordings",
+        _PAPER,
+        "tables 1 to 3",
+        "The benchmarks, the sizes of their spaces, and the devices; those of the other papers, too.",
+        "ten benchmarks of 175 (reduction) to 241,600 configurations (GEMM) and 5 to 14 parameters, on five GPUs and "
+        "four CPUs",
+        "polytune simulate SPACE (its first lines)",
+        _recordings,
+    ),
+    Item(
         "historical-portions",
         _PAPER,
         "tables 4, 5",
@@ -163,6 +259,15 @@ ITEMS = (
         "the distributions are narrow: what matters on one device matters on others",
         "polytune transfer SPACE... --plot FOLDER",
         _information,
+    ),
+    Item(
+        "historical-correlation",
+        _PAPER,
+        "figure 2",
+        "Whether what is fast on one device is fast on another.",
+        "high for matrix transposition, low for Fourier (128), between a GTX 750 and an RTX 2080 Ti",
+        "polytune transfer SPACE... --plot FOLDER",
+        _correlations,
     ),
     Item(
         "historical-pruning",

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from polytune.lab.recording import RecordedSpace
 from polytune.records import dataclass
 
 __all__ = ["Effort", "Item", "Recordings", "Reproduction", "Table"]
+
+_TOLD_EVERY = 10.0  # seconds
+_Made = TypeVar("_Made")
+
+
+def _nothing(line: str) -> None:
+    """Say nothing."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +29,29 @@ class Effort:
         repeats: how many runs there are of each search where the paper has 200 or so; others have a share of these.
         seed: what all random choices come from.
         jobs: in how many processes runs of searches are made, which changes nothing about them.
+        say: told how far an item is that takes long.
     """
 
     repeats: int
     seed: int = 0
     jobs: int = 1
+    say: Callable[[str], None] = _nothing
+
+    def watched(self, made: Iterable[_Made], what: str, total: int) -> Iterator[_Made]:
+        """Pass on what is made, one after the other, and tell after each ten seconds how much that is.
+
+        Args:
+            made: makes them.
+            what: they are, for people.
+            total: how many there will be.
+        """
+        told = time.monotonic()
+        for number, each in enumerate(made, start=1):
+            now = time.monotonic()
+            if now - told >= _TOLD_EVERY:
+                told = now
+                self.say(f"  {what}: {number} of {total}")
+            yield each
 
 
 @dataclass(frozen=True)

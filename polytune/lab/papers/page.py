@@ -8,11 +8,14 @@ from html import escape
 from itertools import groupby
 
 from polytune.lab.papers.item import Item, Reproduction, Table
+from polytune.lab.papers.running_kernels import RUNNING_KERNELS
 
 __all__ = ["page"]
 
 _PIXELS_PER_EM = 31  # text in figures is then about as large as that around them
 _PNG_WIDTH = slice(16, 20)  # bytes of the file: the first field of the chunk IHDR, PNG specification, section 11.2.2
+
+_SHOWN_ROWS = 30  # of a table; a longer one is shown when its title is clicked
 
 _STYLE = """
 body { font-family: sans-serif; max-width: 75em; margin: 2em auto; padding: 0 1em; color: #222; }
@@ -20,7 +23,7 @@ table { border-collapse: collapse; margin: 0.5em 0 1.5em; font-size: 0.9em; }
 th, td { padding: 0.15em 0.7em; border-bottom: 1px solid #ddd; text-align: left; }
 caption { text-align: left; font-weight: bold; padding: 0.4em 0; }
 figure { display: inline-block; margin: 0.5em; max-width: 100%; } img { max-width: 100%; }
-dt { font-weight: bold; } code { background: #f3f3f3; }
+dt, summary { font-weight: bold; } details { margin: 0.5em 0 1.5em; } code { background: #f3f3f3; }
 """
 
 
@@ -39,12 +42,18 @@ def page(found: Sequence[tuple[Item, Reproduction | None]], about: str) -> str:
     for paper, items in groupby(found, key=lambda pair: pair[0].paper):
         parts.append(f"<h2>{escape(paper)}</h2>")
         parts += [_section(item, reproduction) for item, reproduction in items]
+    parts.append(f"<h2>Not from recordings</h2>{_table(RUNNING_KERNELS)}")
     return "\n".join([*parts, "</body></html>\n"])
 
 
 def _overview(found: Sequence[tuple[Item, Reproduction | None]]) -> str:
-    rows = [[item.paper, item.where, item.theirs, _ours(reproduction)] for item, reproduction in found]
-    return _table(Table("All of them", ["paper", "where", "the paper's", "ours"], rows))
+    columns = "".join(f"<th>{name}</th>" for name in ("paper", "where", "the paper's", "ours"))
+    rows = "".join(
+        f"<tr><td>{escape(item.paper)}</td><td><a href='#{escape(item.name)}'>{escape(item.where)}</a></td>"
+        f"<td>{escape(item.theirs)}</td><td>{escape(_ours(reproduction))}</td></tr>"
+        for item, reproduction in found
+    )
+    return f"<table><caption>All of them</caption><tr>{columns}</tr>{rows}</table>"
 
 
 def _ours(reproduction: Reproduction | None) -> str:
@@ -78,4 +87,7 @@ def _width(png: bytes) -> float:
 def _table(table: Table) -> str:
     columns = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
     rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
-    return f"<table><caption>{escape(table.title)}</caption><tr>{columns}</tr>{rows}</table>"
+    title = escape(table.title)
+    if len(table.rows) > _SHOWN_ROWS:
+        return f"<details><summary>{title}</summary><table><tr>{columns}</tr>{rows}</table></details>"
+    return f"<table><caption>{title}</caption><tr>{columns}</tr>{rows}</table>"

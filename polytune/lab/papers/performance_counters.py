@@ -122,7 +122,7 @@ def _draw_histogram(axes: Any, found: Sequence[HistogramRow], recorded: Recorded
 
 def _mean_steps(recorded: RecordedSpace, search: str, effort: Effort, settings: Settings | None = None) -> float:
     steps = []
-    for repeat in range(effort.repeats):
+    for repeat in effort.watched(range(effort.repeats), f"{recorded.name}, runs of {search}", effort.repeats):
         run = make_run(recorded, Task(search, len(recorded), repeat), effort.seed, settings or {}, enough=_WITHIN)
         steps.append(run.evaluations)
     return statistics.fmean(steps)

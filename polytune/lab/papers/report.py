@@ -6,6 +6,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from polytune.lab.papers import (
 from polytune.lab.papers.item import Effort, Item, Recordings, Reproduction
 from polytune.lab.papers.page import page
 from polytune.lab.recording import RecordedSpace
+from polytune.lab.simulation import one_thread
 from polytune.tuner.counters.names import expected_times
 
 __all__ = ["ITEMS", "find_recordings", "write_report"]
@@ -65,8 +67,10 @@ def find_recordings(folder: Path | None) -> Recordings:
         recorded = _read(file)
         if recorded is None or len(recorded) < _FEWEST:
             continue
-        if _LAPLACIAN <= set(recorded.space.names) <= _LAPLACIAN | _ALSO_LAPLACIAN:
-            laplacian = laplacian or recorded
+        if set(recorded.space.names) >= _LAPLACIAN:
+            # With columns of their own, these are runs of searches on it, and no space.
+            if set(recorded.space.names) <= _LAPLACIAN | _ALSO_LAPLACIAN:
+                laplacian = laplacian or recorded
         elif expected_times(recorded.counters):
             counted.append(recorded)
         elif recorded.counters:
@@ -135,6 +139,7 @@ def write_report(
     output.mkdir(parents=True, exist_ok=True)
     say("reading recordings")
     recordings = find_recordings(data)
+    effort = replace(effort, say=say)
     made_of = {"repeats": effort.repeats, "seed": effort.seed, "recordings": _identity(recordings)}
     found: list[tuple[Item, Reproduction | None]] = []
     for number, item in enumerate(wanted, start=1):
@@ -142,7 +147,8 @@ def write_report(
         kept = _kept(file, made_of)
         if kept is None:
             say(f"{number} of {len(wanted)}: {item.name}")
-            reproduction = item.make(recordings, effort, output / item.name)
+            with one_thread():
+                reproduction = item.make(recordings, effort, output / item.name)
             document = {"made_of": made_of, "outcome": None if reproduction is None else reproduction.to_json()}
             replace_text(file, json.dumps(document))
             kept = document
@@ -162,7 +168,7 @@ def write_report(
 
 
 def _identity(recordings: Recordings) -> list[str]:
-    every = [*recordings.spaces, *recordings.profiled, *recordings.examples]
+    every = [*recordings.spaces, *recordings.profiled, *recordings.examples, *recordings.counted]
     every += [] if recordings.laplacian is None else [recordings.laplacian]
     return [f"{each.name} {each.device} {len(each)} {each.optimum!r}" for each in every]
 

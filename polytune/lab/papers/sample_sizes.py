@@ -32,7 +32,8 @@ def _study(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction
             for search in _SEARCHES
             for repeat in range(max(_ALL_SAMPLES // size * effort.repeats // 10_000, 3))
         ]
-        runs = make_runs(recorded, tasks, effort.seed, effort.jobs, remeasured=_MEASURED)
+        made = make_runs(recorded, tasks, effort.seed, effort.jobs, remeasured=_MEASURED)
+        runs = effort.watched(made, f"{recorded.name}, runs", len(tasks))
         found.append(Results.ordered(Setting.of(recorded, effort.seed, remeasured_option(_MEASURED)), runs, _SEARCHES))
     found = named_apart(found)
     comparisons = corrected(

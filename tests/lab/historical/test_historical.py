@@ -15,9 +15,11 @@ from polytune.lab.historical import (
     expected_steps,
     families,
     mutual_information,
+    paired_slowdowns,
     portion,
     prune,
     pruned,
+    rank_correlation,
     retention,
     steps_to_find,
 )
@@ -230,11 +232,34 @@ def test_recordings_are_sorted_by_kernel():
         families([first, first])
 
 
+def test_times_on_two_devices_are_paired_by_configuration():
+    turned = Recorder("kernel", "turned", ("order", "tile", "unroll", "padding"))
+    for row in reversed(range(len(HERE))):
+        configuration = HERE.space.configuration(row)
+        if configuration["tile"] == 8:
+            turned.add(dict(configuration), [], "failed", place=Line("turned", row))
+        else:
+            turned.add(dict(configuration), [5 * HERE.cost(row)], "ok", place=Line("turned", row))
+    pairs = paired_slowdowns(HERE, turned.build("turned"))
+    assert len(pairs) == 192 and np.allclose(pairs[:, 0] / pairs[0, 0], pairs[:, 1] / pairs[0, 1])
+    assert len(paired_slowdowns(HERE, load("example:gemm"))) == 0
+
+
+def test_the_rank_correlation_knows_nothing_of_scales():
+    pytest.importorskip("scipy")
+    x = np.arange(1.0, 9.0)
+    assert rank_correlation(np.column_stack([x, x**3])) == pytest.approx(1.0)
+    assert rank_correlation(np.column_stack([x, 1 / x])) == pytest.approx(-1.0)
+    # By hand: the squares of the differences of the ranks add up to 4, and 1 - 6 * 4 / (4 * 15) is 0.6.
+    assert rank_correlation(np.array([[1, 20], [2, 10], [3, 40], [4, 30.0]])) == pytest.approx(0.6)
+    assert math.isnan(rank_correlation(np.ones((5, 2)))) and math.isnan(rank_correlation(np.zeros((0, 2))))
+
+
 def test_every_figure_is_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     from matplotlib.image import imread
 
-    from polytune.lab.historical.figures import draw_family
+    from polytune.lab.historical.figures import draw_correlation, draw_family
 
     (family,) = families([HERE, ELSEWHERE])
     information = {name: mutual_information(each) for name, each in family.members.items()}
@@ -245,6 +270,7 @@ def test_every_figure_is_drawn(tmp_path):
         "information-kernel.png",
         "convergence-kernel-here-elsewhere.png",
     ]
+    files.append(draw_correlation(family, tmp_path / "figures"))
     for file in files:
         pixels = imread(file)
         assert min(pixels.shape[:2]) > 400 and len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 3
