@@ -36,7 +36,7 @@ from polytune.frontend.lowering.meanings import (
     Unknown,
     ValueBinding,
 )
-from polytune.frontend.promotion import ScalarKind, Value, number, truth
+from polytune.frontend.promotion import ScalarKind, Value, cast, number, truth
 from polytune.frontend.scop import Array, ArrayRole, Parameter
 from polytune.frontend.syntax.source import Source, arguments_of
 from polytune.signature import (
@@ -220,7 +220,9 @@ def derive(frame: Frame, name: str, value: Value) -> Value | None:
     if known is not None and known.source != value.expression:  # a loop that is written out comes here again
         name = frame.kernel.fresh(name)
     frame.kernel.parameters[name] = Parameter(name, value.expression)
-    return Value(ParameterValue(name), value.weak)
+    parameter = cast(Value(ParameterValue(name)), value.dtype, value.weak)
+    frame.kernel.affine.preserving.add(parameter.expression)
+    return parameter
 
 
 def with_products(frame: Frame, value: Value) -> Value:
