@@ -95,7 +95,7 @@ def _errors(scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) 
     if any(isinstance(condition, UnassignedRead) for condition in conditions):
         names.append("UnassignedVariableError")
     if scop.reports:
-        names.append("SubscriptError")
+        names.append("found_late")
     return names
 
 

@@ -29,6 +29,7 @@ from polytune.frontend.expression import (
     Expression,
     Extent,
     Iterator,
+    Logical,
     ParameterValue,
     Unary,
     walk,
@@ -274,8 +275,10 @@ def _test(frame: Frame, node: ast.AST, condition: Expression, what: str) -> None
             "sizes that depend on data must be seen to fit",
             "slice all of the arrays by the same bounds: A[first:last] and B[first:last]",
         )
-    violation = Unary("not", condition, "bool")
-    operation = Checked(violation, Element(REPORT, (), "int64"), 0, (), what=what)
+    report = Element(REPORT, (), "int64")
+    is_first = Compare("==", report, ZERO)  # what follows from it may not fit either
+    violation = Logical("and", (is_first, Unary("not", condition, "bool")))
+    operation = Checked(violation, report, 0, (), what=what)
     frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
 
 
