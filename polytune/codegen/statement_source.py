@@ -266,7 +266,9 @@ class StatementWriter:
                 self.operations(body, place)
             case Checked(violation, report, site, body, leaves):
                 with self.writer.indented(f"if {expression_text(violation, place.text)}:"):
-                    self.writer.line(f"{place.text(report)} = {site}")
+                    # The first one is reported, from which others may follow.
+                    with self.writer.indented(f"if {place.text(report)} == 0:"):
+                        self.writer.line(f"{place.text(report)} = {site}")
                     if leaves:
                         self.writer.line("break")
                 if body:
