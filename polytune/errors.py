@@ -112,6 +112,10 @@ class ArgumentError(PolytuneError, ValueError):
     """The arguments of a call do not fit the kernel; nothing has been written, unless the message says so."""
 
 
+class SignatureError(ArgumentError, TypeError):
+    """A call leaves out an argument that the kernel wants, or has one that it does not, as Python's TypeError says."""
+
+
 class UnassignedVariableError(ArgumentError, UnboundLocalError):
     """A call would read a variable that no iteration has assigned, as Python's error of that name says; nothing has
     been written."""
@@ -129,53 +133,86 @@ class SubscriptError(ArgumentError, IndexError):
         location: where it stands.
         arrays: the arrays that it may be a subscript of.
         references: the references there, as they are written.
-        extents: what is wrong with extents that depend on data, where it is these that do not fit; else empty.
         is_late: whether the kernel had run when it was found, so that something may have been written.
     """
 
     location: SourceLocation
     arrays: tuple[str, ...]
     references: tuple[str, ...]
-    extents: str
     is_late: bool
 
     def __init__(
-        self,
-        location: SourceLocation,
-        arrays: tuple[str, ...],
-        references: tuple[str, ...],
-        extents: str = "",
-        is_late: bool = False,
+        self, location: SourceLocation, arrays: tuple[str, ...], references: tuple[str, ...], is_late: bool = False
     ):
-        self.location, self.arrays, self.references = location, arrays, references
-        self.extents, self.is_late = extents, is_late
+        self.location, self.arrays, self.references, self.is_late = location, arrays, references, is_late
         written = (
-            "a subscript that depends on data is only known while the kernel runs; from then on nothing that needs it "
-            "was computed, and what had been written until then is"
+            f"a subscript that {_LATE}"
             if is_late
             else "some number that is read for it is below -n, or not below n, for an axis of n elements; nothing was "
             "written"
         )
         what = f"a subscript of {' or '.join(map(repr, arrays))} was out of range, in {', '.join(references)}"
         remedy = "pass subscripts from -n to n - 1 for an axis of n elements, or test them before they are used"
-        if extents:
-            what, written = extents, written.replace("a subscript that", "what")
-            remedy = "test before whether it does, or call the kernel with arrays and numbers for which it does"
-        lines = [
-            f"{location}: {what}",
-            location.caret(),
-            f"why: {written}",
-            f"instead: {remedy}",
-        ]
-        super().__init__("\n".join(line for line in lines if line))
+        super().__init__(_late_text(location, what, written, remedy))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how it is made again, in another process for one, which Exception's own way cannot."""
-        return type(self), (self.location, self.arrays, self.references, self.extents, self.is_late), self.__dict__
+        return type(self), (self.location, self.arrays, self.references, self.is_late), self.__dict__
 
     def at(self, location: SourceLocation) -> SubscriptError:
         """The same error at another place."""
-        return SubscriptError(location, self.arrays, self.references, self.extents, self.is_late)
+        return SubscriptError(location, self.arrays, self.references, self.is_late)
+
+
+class DataError(ArgumentError):
+    """What depends on data does not fit, as extents that meet: found while the kernel ran, so that something may have
+    been written.
+
+    Attributes:
+        location: where it stands.
+        what: what is wrong.
+    """
+
+    location: SourceLocation
+    what: str
+    is_late = True
+
+    def __init__(self, location: SourceLocation, what: str):
+        self.location, self.what = location, what
+        remedy = "test before whether it does, or call the kernel with arrays and numbers for which it does"
+        super().__init__(_late_text(location, what, f"what {_LATE}", remedy))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how it is made again, in another process for one, which Exception's own way cannot."""
+        return type(self), (self.location, self.what), self.__dict__
+
+    def at(self, location: SourceLocation) -> DataError:
+        """The same error at another place."""
+        return DataError(location, self.what)
+
+
+_LATE = (
+    "depends on data is only known while the kernel runs; from then on nothing that needs it was computed, and what "
+    "had been written until then is"
+)
+
+
+def _late_text(location: SourceLocation, what: str, why: str, remedy: str) -> str:
+    lines = [f"{location}: {what}", location.caret(), f"why: {why}", f"instead: {remedy}"]
+    return "\n".join(line for line in lines if line)
+
+
+def found_late(
+    location: SourceLocation, arrays: tuple[str, ...], references: tuple[str, ...], what: str
+) -> SubscriptError | DataError:
+    """The error for what a kernel has found wrong while it ran.
+
+    Args:
+        location: where it stands.
+        arrays, references: of a subscript that is out of range, the arrays and the references there.
+        what: what else is wrong; empty for a subscript.
+    """
+    return DataError(location, what) if what else SubscriptError(location, arrays, references, is_late=True)
 
 
 class CompilationError(PolytuneError):

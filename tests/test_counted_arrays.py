@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import PolytuneError, SubscriptError, UnsupportedSourceError
+from polytune.errors import DataError, PolytuneError, SubscriptError, UnsupportedSourceError
 
 
 @polytune.kernel
@@ -90,3 +90,37 @@ def test_what_a_call_gives_to_a_starred_argument_is_refused() -> None:
             with_more(np.ones(3), *more)
     with pytest.raises(UnsupportedSourceError, match="the array A > 0 as a condition"):
         ambiguous(np.ones(3))
+
+
+def test_nothing_is_written_of_what_does_not_fit() -> None:
+    def stored(A, K):
+        A[3:] = 1
+        A[:3] = A[K > 1]
+
+    def updated(A, K):
+        A[3:] = 1
+        A[:3] += A[K > 1]
+
+    def computed(A, K):
+        A[3:] = 1
+        A[:3] = A[3:] * A[K > 1]
+
+    def taken(A, K):
+        A[3:] = 1
+        B = A[3:] * A[K > 1]
+        A[0] = B[0]
+
+    for function in (stored, updated, computed, taken):
+        kernel = polytune.kernel(function)
+        for numbers in ([0, 2, 2, 0, 2, 0], [0, 0, 5, 0, 0, 0], [2, 2, 0, 0, 0, 0], [0] * 6, [7] * 6):
+            arrays = np.arange(6.0), np.arange(6.0)
+            outcomes = []
+            for each, A in zip((function, kernel), arrays, strict=True):
+                try:
+                    each(A, np.array(numbers))
+                except ValueError as error:
+                    assert each is function or isinstance(error, DataError)
+                    assert not isinstance(error, IndexError)
+                    outcomes.append("error")
+            assert len(outcomes) != 1
+            np.testing.assert_array_equal(*arrays)

@@ -193,8 +193,31 @@ def stored(A, B):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
-@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
 @pytest.mark.parametrize("floats", ["float32", "float64"])
-def test_floats_out_of_range_wrap_round_in_small_integers(floats: str, dtype: str) -> None:
-    A = np.tile(np.array([-1.0, 300.0, 70000.0, -3.0, 2.5, -0.5]), 7).astype(floats)
+def test_floats_out_of_range_wrap_round_in_unsigned_integers(floats: str, dtype: str) -> None:
+    A = np.tile(np.array([-1.0, 300.0, 70000.0, -3.0, 2.5, -0.5, -100.0]), 7).astype(floats)
     compared(stored, A, np.zeros(len(A), dtype))
+
+
+def test_floats_that_only_unsigned_integers_of_64_bits_hold() -> None:
+    def converted(A):
+        return A.astype(np.uint64), (A * 1.5).astype(np.uint64)
+
+    compared(converted, np.tile([2.0**63, 2.0**62, 2.0**63 - 2.0**10, 0.0, -5.5], 5))
+
+
+@pytest.mark.parametrize("dtype", [*SIGNED_TYPES, *UNSIGNED_TYPES])
+def test_numbers_made_of_arguments_keep_their_types(dtype: str) -> None:
+    """Such as are computed before all loops, as bounds are."""
+
+    kind = np.dtype(dtype).type
+
+    def converted(A, n, m):
+        x, half = kind(n), m // 2
+        for i in range(half):
+            A[i] += x
+        return x, x + x, x * x, half, half + half, A[: half + 1] * half, np.zeros(half)
+
+    for number in (0, 7, 100):
+        compared(converted, np.arange(60.0), number, kind(number))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import ArgumentError, SubscriptError, UnsupportedSourceError
+from polytune.errors import ArgumentError, DataError, SubscriptError, UnsupportedSourceError
 from tests.test_control import in_every_version
 from tests.test_results import compared
 
@@ -134,7 +134,7 @@ def test_bounds_beyond_the_end_are_cut_off() -> None:
 def test_lengths_that_depend_on_data_are_tested() -> None:
     kernel = polytune.kernel(unequal)
     for bounds in ([0, 1, 2], [0, 4, 2], [3, 4, 9]):
-        with pytest.raises(SubscriptError, match=r"an extent that depends on data.* do not fit"):
+        with pytest.raises(DataError, match=r"an extent that depends on data.* do not fit"):
             kernel(np.array(bounds), np.ones(5), np.ones(7))
     for bounds in ([1, 3, 3], [0, 5, 1], [4, 9, 5], [3, 2, 1]):
         compared(unequal, np.array(bounds), np.ones(5), numbers(7))

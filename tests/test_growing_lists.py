@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import SubscriptError
+from polytune.errors import DataError, SubscriptError
 from tests.frontend import accepted_counts, accepted_lists
 from tests.frontend.values import matrix, vector
 
@@ -102,9 +102,9 @@ def test_what_a_list_does_not_have_is_an_error() -> None:
 def test_more_elements_than_there_is_room_for_are_an_error() -> None:
     np.testing.assert_array_equal(ones(np.array([65536])), np.ones(65536))
     assert ones(np.array([0])).shape == (0,)
-    with pytest.raises(SubscriptError, match="more elements than there is room for"):
+    with pytest.raises(DataError, match="more elements than there is room for"):
         ones(np.array([10**7]))
-    with pytest.raises(SubscriptError, match="negative"):
+    with pytest.raises(DataError, match="negative"):
         ones(np.array([-1]))
 
 

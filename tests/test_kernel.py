@@ -156,6 +156,16 @@ def cleared(x):
         x[i] = 0.0
 
 
+def test_arguments_that_are_missing_or_too_many_are_errors_of_types_as_in_python() -> None:
+    kernel = polytune.kernel(cleared)
+    for arguments, keywords in (((), {}), ((np.ones(3), 1), {}), ((np.ones(3),), {"y": 1}), ((np.ones(3),), {"x": 1})):
+        for function in (kernel, cleared):
+            with pytest.raises(TypeError):
+                function(*arguments, **keywords)
+        with pytest.raises(ArgumentError, match=r"^cleared\(x\): "):
+            kernel(*arguments, **keywords)
+
+
 def test_a_method_that_is_a_kernel_is_told_that_it_has_no_object() -> None:
     class Model:
         @polytune.kernel

@@ -299,3 +299,18 @@ def test_out_has_to_have_a_type_that_numpy_converts_to() -> None:
 
     with pytest.raises(UnsupportedSourceError, match="does not convert float64"):
         summed(np.ones((2, 3)), np.ones(3, np.int64))
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int64, np.float64])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 3)])
+def test_extrema_of_nothing(shape: tuple[int, int], dtype: Any) -> None:
+    def extrema(A):
+        return np.max(A), np.min(A, axis=(0, 1), keepdims=True)
+
+    kernel = polytune.kernel(extrema)
+    if 0 not in shape:
+        assert [np.all(each) for each in kernel(np.ones(shape, dtype))] == [True, True]
+        return
+    for function in (kernel, extrema):
+        with pytest.raises(ValueError, match=r"empty|zero-size"):
+            function(np.ones(shape, dtype))

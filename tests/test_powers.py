@@ -226,3 +226,50 @@ def test_negative_powers_of_numpy_integers_are_refused() -> None:
         analyse(negative, signature_of(("P",), (np.arange(3),)))
     with pytest.raises(ValueError, match="negative integer powers"):
         negative(np.arange(1, 3))
+
+
+def test_negative_exponents_of_integers_are_refused_before_anything_is_written() -> None:
+    """A float in Python, where the integers are Python's, and an error of NumPy's, where they are not."""
+
+    def of_numbers(A, n, m):
+        A[0] = 7
+        A[1] = n**m
+
+    def of_elements(A, n, m):
+        A[0] = 7
+        A[:] = A**m + n
+
+    def by_function(A, n, m):
+        A[0] = 7
+        A[:] = np.power(A, m) + n
+
+    def in_loop(A, n, m):
+        A[0] = 7
+        for i in range(len(A)):
+            A[i] = n ** (i + m)
+
+    for function in (of_numbers, of_elements, by_function, in_loop):
+        kernel = polytune.kernel(function)
+        for exponent in (0, 1, 3):
+            A, expected = np.arange(1, 6), np.arange(1, 6)
+            kernel(A, 2, exponent)
+            function(expected, 2, exponent)
+            assert A.tolist() == expected.tolist()
+        A = np.arange(1, 6)
+        with pytest.raises(polytune.ArgumentError, match="of integers with a negative exponent") as caught:
+            kernel(A, 2, -1)
+        assert "make a float of the base first" in str(caught.value)
+        assert A.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_negative_exponents_that_a_condition_leaves_out_are_none() -> None:
+    def power(A, n, m):
+        A[0] = n**m if m >= 0 else 1 / n**-m
+        if m < 0:
+            return 1.0 / n**-m
+        return 1.0 * n**m
+
+    for exponent in (-2, 0, 3):
+        A, expected = np.zeros(1), np.zeros(1)
+        assert polytune.kernel(power)(A, 2, exponent) == power(expected, 2, exponent)
+        assert A.tolist() == expected.tolist()

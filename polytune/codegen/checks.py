@@ -164,7 +164,7 @@ def write_index_checks(writer: SourceWriter, scop: Scop) -> None:
 
     with writer.indented(f"{MARK}INDEX_REPORTS = ("):
         for check in scop.checks:
-            writer.line(f"{report_text(check.report)},")
+            writer.line(f"({_subscript_text(check.report)}),")
     writer.line(")")
     writer.line()
     writer.line()
@@ -182,6 +182,11 @@ def write_index_checks(writer: SourceWriter, scop: Scop) -> None:
 
 
 def report_text(report: Report) -> str:
-    """A report as the arguments of a SubscriptError."""
+    """A report as the arguments of ``found_late``."""
+    return f"({_subscript_text(report)}, {literal(report.extents)})"
+
+
+def _subscript_text(report: Report) -> str:
+    """A report as the arguments of a SubscriptError, without parentheses."""
     texts = (f"({''.join(f'{literal(name)}, ' for name in names)})" for names in (report.arrays, report.references))
-    return f"({', '.join((_location_text(report.location), *texts, literal(report.extents)))})"
+    return ", ".join((_location_text(report.location), *texts))

@@ -216,7 +216,7 @@ def _write_verification(writer: SourceWriter, scop: Scop, programs: Sequence[Pro
         if scop.reports:
             with writer.indented(f"if {scratch_name(REPORT)}[0]:"):
                 found = f"{MARK}REPORTS[{scratch_name(REPORT)}[0] - 1]"
-                writer.line(f"raise {MARK}SubscriptError(*{found}, is_late=True)")
+                writer.line(f"raise {MARK}found_late(*{found})")
     writer.line()
     writer.line()
     if not scop.reports:

@@ -97,7 +97,7 @@ def _errors(scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) 
     if any(isinstance(condition, BoundsCondition) and condition.is_of_uncommon for condition in conditions):
         names.append("UncommonSubscriptError")
     if scop.reports:
-        names.append("SubscriptError")
+        names.append("found_late")
     return names
 
 

@@ -78,8 +78,11 @@ _SHIFTS = {"<<": "shifted_left", ">>": "shifted_right"}
 _WRAPPED = tuple(dtype for dtype in (*SIGNED_TYPES, *UNSIGNED_TYPES) if dtype != "int64")
 """Integers of which Numba computes with wider ones."""
 
-_SMALL_INTEGERS = ("int8", "int16", "uint8", "uint16")
-"""Integers that floats are converted to by way of int32, as NumPy does: of numbers that they cannot hold, LLVM's
+_BY_WAY_OF = {
+    **dict.fromkeys(("int8", "int16", "uint8", "uint16"), "int32"),
+    **dict.fromkeys(("uint32", "uint64"), "int64"),
+}
+"""Integers that floats are converted to by way of others, as NumPy does: of numbers that they cannot hold, LLVM's
 vectors would give others than its scalars do."""
 
 _NUMPY_ONLY = ("cbrt", "fmod", "minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc")
@@ -154,9 +157,14 @@ class _Printer:
         operand, dtype = node.operand, node.dtype
         if dtype == "bool":
             return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
-        if self.compiled and dtype in _SMALL_INTEGERS and operand.dtype in FLOAT_TYPES:
-            return f"{MARK}np.{dtype}({MARK}np.int32({self.text(operand)}))", _ATOM
-        return f"{MARK}np.{dtype}({self.text(operand)})", _ATOM
+        text = f"{MARK}np.{dtype}({self.text(operand)})"
+        if not self.compiled or dtype not in _BY_WAY_OF or operand.dtype not in FLOAT_TYPES:
+            return text, _ATOM
+        wrapped = f"{MARK}np.{dtype}({MARK}np.{_BY_WAY_OF[dtype]}({self.text(operand)}))"
+        if dtype != "uint64":
+            return wrapped, _ATOM
+        is_signed = f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} < {2.0**63!r}"
+        return f"{wrapped} if {is_signed} else {text}", 0
 
     def call(self, node: Call) -> tuple[str, int]:
         match node:

@@ -314,7 +314,9 @@ class StatementWriter:
     def tested(self, operation: Checked, place: StatementPlace) -> None:
         """Write the test of an operation, and under it the operation."""
         with self.writer.indented(f"if {expression_text(operation.violation, place.text)}:"):
-            self.writer.line(f"{place.text(operation.report)} = {operation.site}")
+            # The first one is reported, from which others may follow.
+            with self.writer.indented(f"if {place.text(operation.report)} == 0:"):
+                self.writer.line(f"{place.text(operation.report)} = {operation.site}")
             if operation.leaves:
                 self.writer.line("break")
         if operation.body:

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 
 from polytune.codegen.source_writer import CWriter
-from polytune.errors import SubscriptError
+from polytune.errors import found_late
 from polytune.records import dataclass
 from polytune.shared_library.call_checks import CallChecks, ascii_name, strides_without_gaps
 from polytune.shared_library.expressions import C_TYPES, NotInCError, PlainArray, Scalar, c_string
@@ -202,7 +202,7 @@ class _EntryWriter(CallChecks):
                 case _:
                     raise NotInCError(ast.unparse(statement))
             texts = [
-                str(SubscriptError(place, arrays, references, extents, is_late=True))
+                str(found_late(place, arrays, references, extents))
                 for place, arrays, references, extents in self.module.REPORTS
             ]
             self.declared.append(f"static const char *const pt_late[] = {{{', '.join(map(c_string, texts))}}};")

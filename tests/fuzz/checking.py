@@ -20,6 +20,7 @@ from polytune.codegen.transform import Target
 from polytune.errors import (
     ArgumentError,
     CompilationError,
+    DataError,
     LegalityError,
     PolytuneError,
     SubscriptError,
@@ -261,7 +262,7 @@ def _refusal(error: Exception, sample: Sample, arguments: Arguments | None, refe
         return None
     function = sample.function()
     fresh = sample.arguments(function)
-    is_late = isinstance(error, SubscriptError) and error.is_late
+    is_late = isinstance(error, SubscriptError | DataError) and error.is_late
     if arguments is not None and not is_late:
         changed = [name for name, array in arguments.arrays.items() if not _is_same(array, fresh.arrays[name])]
         if changed:
@@ -286,7 +287,7 @@ def _is_unsupported(error: Exception, sample: Sample, arguments: Arguments | Non
     """
     if not isinstance(error, UnsupportedSourceError | ArgumentError) or reference.error is not None:
         return False
-    if isinstance(error, SubscriptError | UnassignedVariableError):
+    if isinstance(error, SubscriptError | DataError | UnassignedVariableError):
         return False
     fresh = sample.arguments(sample.function())
     return arguments is None or all(_is_same(array, fresh.arrays[name]) for name, array in arguments.arrays.items())

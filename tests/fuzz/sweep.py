@@ -27,7 +27,7 @@ import numpy as np
 
 import polytune
 from polytune.codegen.transform import Target
-from polytune.errors import ArgumentError, PolytuneError, SubscriptError, UnsupportedSourceError
+from polytune.errors import ArgumentError, DataError, PolytuneError, SubscriptError, UnsupportedSourceError
 from polytune.pipeline import Stages
 from polytune.runtime.calls.arguments import check_overlap, signature_of
 from polytune.signature import Signature
@@ -187,7 +187,7 @@ class Checker:
         self, raised: Exception, wanted: Exception | None, before: tuple[Any, ...], after: tuple[Any, ...]
     ) -> str:
         """Return what is wrong with an exception; empty where nothing is."""
-        late = isinstance(raised, SubscriptError) and raised.is_late
+        late = isinstance(raised, SubscriptError | DataError) and raised.is_late
         if isinstance(raised, PolytuneError) and not late and self._difference(before, after, exactly=True):
             return f"changed arguments before it raised {raised!r}"
         if wanted is not None:

@@ -41,11 +41,26 @@ def mean_of(frame: Frame, node: ast.AST, reduced: Reduced, dtype: str) -> Operan
     return arithmetic(frame, node, "/", total(reduced, dtype), count)
 
 
+def _type_of_mean(call: ArrayCall, elements: str, *, may_be_complex: bool = True) -> str:
+    """The type of means of elements of a type, or of their squared distances, and of what is computed on the way."""
+    if not call.given("dtype"):
+        return elements if promotion.is_inexact(elements) else "float64"
+    dtype = call.dtype("dtype", elements)
+    is_real = dtype not in promotion.COMPLEX
+    if not promotion.is_inexact(dtype) or (elements in promotion.COMPLEX if is_real else not may_be_complex):
+        raise call.frame.source.refusal(
+            call.node,
+            f"{call.name} of elements of {elements} with dtype={dtype}",
+            "means are computed as floating-point numbers, and as complex ones where the elements are complex",
+            f"leave dtype out, and convert the result: np.{dtype}(...) of a number, .astype(np.{dtype}) of an array",
+        )
+    return dtype
+
+
 @compiles(np.mean, *COMMON)
 def _mean(call: ArrayCall) -> Operand:
     reduced = reduced_operand(call, constant(0))
-    dtype = reduced.array.dtype if promotion.is_inexact(reduced.array.dtype) else "float64"
-    dtype = call.dtype("dtype", dtype)
+    dtype = _type_of_mean(call, reduced.array.dtype)
     return narrowed(call.frame, call.node, mean_of(call.frame, call.node, reduced, promotion.wider(dtype)), dtype)
 
 
@@ -58,7 +73,7 @@ def _variance(call: ArrayCall) -> tuple[Operand, str]:
     if array.is_costly:
         array = kept(frame, node, array)
         reduced = Reduced(array, reduced.axes, reduced.keepdims)
-    wanted = call.dtype("dtype", array.dtype if promotion.is_inexact(array.dtype) else "float64")
+    wanted = _type_of_mean(call, array.dtype, may_be_complex=False)
     dtype = promotion.wider(wanted)
     freedom = call.constant("ddof", 0)
     spread = Reduced(array, reduced.axes, True)

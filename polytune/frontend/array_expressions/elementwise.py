@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.shapes import broadcast, is_one, stretched
-from polytune.frontend.array_expressions.sizes import are_equal
+from polytune.frontend.array_expressions.sizes import are_equal, require_exponent
 from polytune.frontend.array_expressions.temporaries import kept, settled
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum
 from polytune.frontend.expression import Binary, Call, Element, walk
@@ -36,6 +36,11 @@ def computed(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue | Valu
     if isinstance(operand, Selection):
         return operand.extract(frame, node, operand)
     return settled(frame, node, operand) if isinstance(operand, Sum) else operand
+
+
+def kind_of_operand(operand: Operand) -> promotion.ScalarKind:
+    """The type of a number, or of an array's elements."""
+    return promotion.ScalarKind(operand.dtype, isinstance(operand, Value) and operand.weak)
 
 
 def as_array(operand: ArrayValue | Value) -> ArrayValue:
@@ -204,6 +209,8 @@ def arithmetic(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: O
         # A square root to NumPy: of an infinity below zero it is NaN.
         return elementwise(frame, node, lambda values: promotion.call("sqrt", values, python=False), [left])
 
+    if symbol == "**" and isinstance(right, Value):
+        require_exponent(frame, node, kind_of_operand(left), right)
     finished = _finished(frame, node, symbol, left, right)
     if finished is not None:
         return finished

@@ -29,7 +29,10 @@ def extremum(call: ArrayCall, symbol: str) -> Operand:
     dtype = call.operand_type("a")
     _refuse_complex(call, dtype)
     if dtype == "bool":
-        return truth_of(call, reduced_operand(call), "and" if is_least else "or")
+        truths = reduced_operand(call)
+        if not call.given("initial"):
+            _refuse_empty(call, truths)
+        return truth_of(call, truths, "and" if is_least else "or")
     if dtype.startswith("float"):
         neutral = constant(np.inf if is_least else -np.inf)
     else:

@@ -38,12 +38,13 @@ from polytune.frontend.array_expressions.calls import (
 )
 from polytune.frontend.array_expressions.conversions import check_written
 from polytune.frontend.array_expressions.derived import method_along_axis
-from polytune.frontend.array_expressions.elementwise import as_array, computed, elementwise
+from polytune.frontend.array_expressions.elementwise import as_array, computed, elementwise, kind_of_operand
 from polytune.frontend.array_expressions.flat import flat_part, is_flat
 from polytune.frontend.array_expressions.gathering import gathered
 from polytune.frontend.array_expressions.linear_algebra import outer_method
 from polytune.frontend.array_expressions.masks import read_index, selected
 from polytune.frontend.array_expressions.readers import Evaluate, Number, ShapeOf
+from polytune.frontend.array_expressions.sizes import require_exponent
 from polytune.frontend.array_expressions.slices import is_ellipsis, is_none, part_of, subscripts_of
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
@@ -348,6 +349,8 @@ def _ufunc(
             "it is a function of numbers",
             "use NumPy's function, which works on each element, as np.sqrt, np.minimum or A.astype(np.int64)",
         )
+    if function in (np.power, pow) and len(operands) == 2 and isinstance(operands[1], Value):
+        require_exponent(frame, node, kind_of_operand(operands[0]), operands[1])
     try:
         if of_numbers:
             return functions.apply(function, operands)  # type: ignore[arg-type]

@@ -260,6 +260,12 @@ def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression |
     if None in wanted:
         rest = _rest(call, array, [size for size in wanted if size is not None])
         wanted = [rest if size is None else size for size in wanted]
+    for size in wanted:
+        if size is not None:
+            text = f"the extent {size_text(frame.kernel, size)} of a new shape is negative"
+            remedy = "pass the extent, or write -1 itself where it follows from the others: A.reshape(-1, 2)"
+            reason = "what -1 stands for must be known when the kernel is compiled"
+            require(frame, call.node, Compare(">=", size, ZERO), text, (f"{text}: ", size), remedy, reason=reason)
     shape = tuple(extent(frame, size) for size in wanted if size is not None)
     old, new = size_of(frame, array.shape), size_of(frame, shape)
     remedy = "name a shape of as many elements as the array has; -1 stands for the extent that makes it so"

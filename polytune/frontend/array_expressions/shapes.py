@@ -11,7 +11,7 @@ from polytune.frontend.array_expressions.sizes import always, are_equal, greates
 from polytune.frontend.array_expressions.values import ArrayValue, Shape, Subscripts
 from polytune.frontend.expression import Compare, Expression, Extent, Logical, ParameterValue
 from polytune.frontend.lowering.frame import Frame, Place
-from polytune.frontend.promotion import Value, compare, constant, select
+from polytune.frontend.promotion import Value, compare, constant, logical, select
 
 _REMEDY = (
     "pass arrays whose shapes fit; an extent of 1 is stretched where it is one of an array that is passed, or where "
@@ -80,8 +80,12 @@ def _fitting(
     first, second = (shape_text(frame.kernel, shape) for shape in shapes)
     what = f"operands with shapes {first} and {second} do not fit"
     require(frame, node, Logical("or", tuple(Compare("==", *pair) for pair in pairs)), what, (), _REMEDY)
-    is_single = compare("==", Value(left, weak=True), constant(1))
-    chosen = captured(frame, node, select(is_single, Value(right, weak=True), Value(left, weak=True)).expression)
+    first_extent, second_extent = Value(left, weak=True), Value(right, weak=True)
+    either = [compare("==", second_extent, each) for each in (first_extent, constant(1))]
+    # Where they do not fit there is nothing that may be computed.
+    others = select(logical("or", either), first_extent, constant(0))
+    extent = select(compare("==", first_extent, constant(1)), second_extent, others)
+    chosen = captured(frame, node, extent.expression)
     frame.kernel.most[chosen] = maximum(greatest(frame, left), greatest(frame, right))
     return chosen
 
@@ -179,6 +183,24 @@ def stretched(frame: Frame, value: ArrayValue, shape: Shape) -> ArrayValue:
     return ArrayValue(shape, value.dtype, element, is_costly=value.is_costly)
 
 
+def fit_by_data(frame: Frame, shape: Shape, wanted: Shape) -> Expression | None:
+    """The condition under which a shape fits that of what it is assigned to, where only the running kernel knows; None
+    where that is known before.
+
+    Args:
+        frame: where it stands.
+        shape: that of the value, which has no more dimensions.
+        wanted: that of the target.
+    """
+    pairs = zip(shape, wanted[len(wanted) - len(shape) :], strict=True)
+    found = tuple(_fits(*pair) for pair in pairs if not is_one(frame, pair[0]) and _fit_by_data(frame, *pair))
+    return Logical("and", found) if len(found) > 1 else found[0] if found else None
+
+
+def _fits(extent: Expression, wanted: Expression) -> Logical:
+    return Logical("or", (Compare("==", extent, wanted), Compare("==", extent, ONE)))
+
+
 def without_ones(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) -> ArrayValue:
     """The value without leading extents of 1 that the target has not; the other extents fit the target's.
 
@@ -207,7 +229,7 @@ def without_ones(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) -
         if not is_one(frame, extent):
             wanted = shape[missing + place]
             if _fit_by_data(frame, extent, wanted):
-                fits = Logical("or", (Compare("==", extent, wanted), Compare("==", extent, ONE)))
+                fits = _fits(extent, wanted)
                 texts = shape_text(frame.kernel, value.shape), shape_text(frame.kernel, shape)
                 what = f"a value and what it is assigned to, with shapes {texts[0]} and {texts[1]}, do not fit"
                 require(frame, node, fits, what, (), _REMEDY)

@@ -29,6 +29,7 @@ from polytune.frontend.expression import (
     Expression,
     Extent,
     Iterator,
+    Logical,
     ParameterValue,
     Unary,
     walk,
@@ -38,6 +39,7 @@ from polytune.frontend.lowering.frame import Frame, KernelWalk
 from polytune.frontend.polyhedral.affine import NotAffineError, as_condition
 from polytune.frontend.polyhedral.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.program import Perform
+from polytune.frontend.promotion import INTEGERS, ScalarKind, Value, join, kind_of
 from polytune.frontend.scop import SizeCondition
 
 
@@ -235,6 +237,27 @@ def require_size(frame: Frame, node: ast.AST, size: Expression) -> None:
     require(frame, node, Compare(">=", size, ZERO), text, (f"{text}: ", size), "pass sizes of 0 or more")
 
 
+def require_exponent(frame: Frame, node: ast.AST, base: ScalarKind, exponent: Value) -> None:
+    """See to it that the exponent of a power of integers is 0 or more, where it does not depend on data.
+
+    Args:
+        frame: where it is to hold.
+        node: the power, for its place.
+        base: the type of the base.
+        exponent: a number; constants are looked at when all types are known.
+    """
+    dtype = join(base, kind_of(exponent)).dtype
+    if dtype not in INTEGERS or dtype.startswith("u") or exponent.constant is not None:
+        return
+    least = Compare(">=", exponent.expression, ZERO)
+    if frame.pure or frame.conditional or frame.opaque or not frame.kernel.affine.is_condition(as_condition(least)):
+        return
+    text = f"{frame.source.segment(node)} of integers with a negative exponent"
+    remedy = "make a float of the base first: float(x) ** n"
+    reason = "it is a float in Python, and NumPy raises an error here"
+    require(frame, node, least, text, (f"{text}: ", exponent.expression), remedy, reason=reason)
+
+
 def _test(frame: Frame, node: ast.AST, condition: Expression, what: str) -> None:
     """Test a condition on sizes that depend on data while the kernel runs.
 
@@ -252,8 +275,10 @@ def _test(frame: Frame, node: ast.AST, condition: Expression, what: str) -> None
             "sizes that depend on data must be seen to fit",
             "slice all of the arrays by the same bounds: A[first:last] and B[first:last]",
         )
-    violation = Unary("not", condition, "bool")
-    operation = Checked(violation, Element(REPORT, (), "int64"), 0, (), what=what)
+    report = Element(REPORT, (), "int64")
+    is_first = Compare("==", report, ZERO)  # what follows from it may not fit either
+    violation = Logical("and", (is_first, Unary("not", condition, "bool")))
+    operation = Checked(violation, report, 0, (), what=what)
     frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
 
 

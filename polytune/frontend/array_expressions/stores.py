@@ -11,7 +11,7 @@ import islpy as isl
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.conversions import check_update
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, negated
-from polytune.frontend.array_expressions.shapes import agree, is_one, stretched, without_ones
+from polytune.frontend.array_expressions.shapes import agree, fit_by_data, is_one, stretched, without_ones
 from polytune.frontend.array_expressions.sizes import known
 from polytune.frontend.array_expressions.temporaries import (
     allocate,
@@ -25,7 +25,17 @@ from polytune.frontend.array_expressions.temporaries import (
 )
 from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Operand, Shape, Subscripts, Sum
 from polytune.frontend.array_expressions.views import element_of, moved
-from polytune.frontend.expression import Assign, Compare, Element, Expression, Iterator, map_children, walk
+from polytune.frontend.expression import (
+    Assign,
+    Branch,
+    Compare,
+    Element,
+    Expression,
+    Iterator,
+    Operation,
+    map_children,
+    walk,
+)
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.polyhedral.affine import NotAffineError
 from polytune.frontend.polyhedral.budget import QUESTION_BUDGET, within_budget
@@ -156,11 +166,15 @@ def update(frame: Frame, node: ast.AST, symbol: str, target: ArrayValue, operand
 
 def _assign(frame: Frame, node: ast.AST, target: ArrayValue, value: ArrayValue) -> None:
     region = _region(frame, node, target)
-    value = stretched(frame, without_ones(frame, node, value, target.shape), target.shape)
-    value = _unaffected(frame, node, region, target.shape, value)
+    value = without_ones(frame, node, value, target.shape)
+    fits = fit_by_data(frame, value.shape, target.shape)
+    value = _unaffected(frame, node, region, target.shape, stretched(frame, value, target.shape))
 
     def body(iterators: tuple[Iterator, ...]) -> Sequence[Node]:
-        return (perform(frame, node, assigned(frame, region, iterators, value.at(iterators))),)
+        operation: Operation = assigned(frame, region, iterators, value.at(iterators))
+        if fits is not None:  # else nothing is written, and the call raises an error
+            operation = Branch(fits, (operation,))
+        return (perform(frame, node, operation),)
 
     emit(frame, node, over(frame, node, target.shape, body))
 
@@ -297,7 +311,7 @@ def _sum_directly(frame: Frame, node: ast.AST, target: ArrayValue, operand: Sum,
     if region is None or operand.dtype != region.dtype or len(operand.shape) != target.ndim:
         return False
     for left, right in zip(operand.shape, target.shape, strict=True):
-        if is_one(frame, left) != is_one(frame, right):
+        if is_one(frame, left) != is_one(frame, right) or fit_by_data(frame, (left,), (right,)) is not None:
             return False
         agree(frame, node, left, right, (operand.shape, target.shape), "a value and what it is assigned to,")
     earlier, later = _iterators(frame, target.shape), _iterators(frame, target.shape)

@@ -106,7 +106,7 @@ def evaluate(frame: Frame, body: Sequence[ast.stmt]) -> Value | None:
             case ast.AugAssign(ast.Name(name) as target, operator, value):
                 old = read(frame, ast.copy_location(ast.Name(name, ast.Load()), target))
                 symbol = operator_symbol(frame, statement, operator)
-                frame.bindings[name] = ValueBinding(combined(frame, symbol, old, read(frame, value)))
+                frame.bindings[name] = ValueBinding(combined(frame, statement, symbol, old, read(frame, value)))
             case ast.If(test, then, otherwise):
                 chosen = condition(frame, test)
                 rest = body[position + 1 :]

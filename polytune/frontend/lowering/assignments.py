@@ -173,7 +173,7 @@ def assign_augmented(frame: Frame, node: ast.AugAssign) -> None:
             f"give the result a name of its own: result = {frame.source.segment(node.target)} + ...",
         )
     readable = ast.copy_location(_loaded(node.target), node.target)
-    assign_number(frame, node, node.target, combined(frame, symbol, read(frame, readable), value))
+    assign_number(frame, node, node.target, combined(frame, node, symbol, read(frame, readable), value))
 
 
 def _loaded(target: ast.expr) -> ast.expr:

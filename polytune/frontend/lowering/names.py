@@ -63,6 +63,13 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
         if frame.unique(name) in frame.kernel.knowledge.unknown:
             raise UnknownNameError(name)
         note_read(frame, binding)
+        if binding.array and name in frame.kernel.results:
+            raise frame.source.refusal(
+                node,
+                f"{frame.source.name} returns arrays of different types, shapes or numbers of dimensions",
+                "what a call gives must be one array, whichever return runs",
+                "give all that it returns one shape and type: return np.zeros(n, A.dtype), or A.astype(np.float64)",
+            )
         if binding.array:
             raise frame.source.refusal(
                 node,

@@ -221,7 +221,9 @@ def derive(frame: Frame, name: str, value: Value) -> Value | None:
         name = frame.kernel.fresh(name)
     frame.kernel.parameters[name] = Parameter(name, value.expression)
     # Parameters are of 64 bits; what is computed from a smaller or unsigned integer is computed in its type.
-    return replace(cast(Value(ParameterValue(name)), value.dtype), weak=value.weak)
+    parameter = cast(Value(ParameterValue(name)), value.dtype, value.weak)
+    frame.kernel.affine.preserving.add(parameter.expression)
+    return parameter
 
 
 def with_products(frame: Frame, value: Value) -> Value:

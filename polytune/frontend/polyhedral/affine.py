@@ -49,6 +49,7 @@ class AffineBuilder:
     Attributes:
         counters: the variables of loops inside of statements, and whether the bounds of each are affine; where they are
             not, nothing is known of its values.
+        preserving: conversions of parameters to types of less than 64 bits that hold their values.
     """
 
     def __init__(self, parameters: frozenset[str] = frozenset(), context: isl.Context | None = None):
@@ -57,6 +58,7 @@ class AffineBuilder:
         self._empty = isl.Space.params_alloc(self.context, 0)
         self._functions: dict[Expression, isl.PwAff] = {}
         self.counters: dict[str, bool] = {}
+        self.preserving: set[Expression] = set()
 
     def forget_counters(self) -> None:
         """Forget the loops inside of statements: the next walk over a kernel finds its own."""
@@ -156,6 +158,8 @@ class AffineBuilder:
         return functions[0].lt_set(functions[1]) if strictly else functions[0].le_set(functions[1])
 
     def _function(self, expression: Expression) -> isl.PwAff:
+        if expression in self.preserving and isinstance(expression, Cast):
+            return self.function(expression.operand)
         _require_integer(expression)
         match expression:
             case Constant(value):

@@ -96,7 +96,7 @@ def _operation(frame: Frame, node: ast.BinOp) -> Operand:
     _refuse_lists(frame, node, left, right)
     if not (isinstance(left, Value) and isinstance(right, Value)):
         return operation(frame, node, node.op, left, right)
-    return combined(frame, operator_symbol(frame, node, node.op), left, right)
+    return combined(frame, node, operator_symbol(frame, node, node.op), left, right)
 
 
 def _choice(frame: Frame, node: ast.IfExp) -> Operand:

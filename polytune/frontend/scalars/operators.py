@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from polytune.frontend import promotion
+from polytune.frontend.array_expressions.sizes import require_exponent
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.promotion import Value
 from polytune.frontend.rewrites.remainders import remainder
@@ -45,17 +46,20 @@ def operator_symbol(frame: Frame, node: ast.AST, operator: ast.operator) -> str:
     )
 
 
-def combined(frame: Frame, symbol: str, left: Value, right: Value) -> Value:
+def combined(frame: Frame, node: ast.AST, symbol: str, left: Value, right: Value) -> Value:
     """``left symbol right`` of numbers; operations on bits of affine functions, and remainders, stay affine where they
     can.
 
     Args:
         frame: where it stands.
+        node: the expression, for its place.
         symbol: the operator.
         left, right: the numbers.
     """
     if symbol not in bits.OPERATORS:
         left, right = promotion.number(left), promotion.number(right)
+        if symbol == "**":
+            require_exponent(frame, node, promotion.kind_of(left), right)
         near = remainder(frame, left, right) if symbol == "%" else None
         return near if near is not None else promotion.binary(symbol, left, right)
     result = bits.bits(symbol, left, right)

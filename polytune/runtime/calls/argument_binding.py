@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from polytune.errors import ArgumentError
+from polytune.errors import SignatureError
 
 __all__ = ["ArgumentBinding"]
 
@@ -52,13 +52,13 @@ class ArgumentBinding:
         """Return the values of all parameters, in their order.
 
         Raises:
-            ArgumentError: they do not fit.
+            SignatureError: they do not fit.
         """
         try:
             bound = self._signature.bind(*arguments, **keywords)
         except TypeError as error:
             no_method = "; a kernel is bound to no object: make it a function of the arrays that it uses"
             hint = no_method if self.names[:1] == ("self",) else ""
-            raise ArgumentError(f"{self._title}{self._signature}: {error}{hint}") from None
+            raise SignatureError(f"{self._title}{self._signature}: {error}{hint}") from None
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self.names)

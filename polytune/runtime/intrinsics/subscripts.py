@@ -34,7 +34,7 @@ address of what says whether one is out of range."""
 
 
 def require_range(
-    indexes: np.ndarray, extent: int, report: tuple[SourceLocation, tuple[str, ...], tuple[str, ...], str]
+    indexes: np.ndarray, extent: int, report: tuple[SourceLocation, tuple[str, ...], tuple[str, ...]]
 ) -> None:
     """See to it that numbers are subscripts of an axis, from either end.
 

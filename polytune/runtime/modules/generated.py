@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from polytune.errors import ArgumentError, CompilationError, DeviceError, SourceLocation, SpaceError, SubscriptError
+from polytune.errors import (
+    ArgumentError,
+    CompilationError,
+    DataError,
+    DeviceError,
+    SourceLocation,
+    SpaceError,
+    SubscriptError,
+)
 from polytune.runtime.calls.arguments import check_overlap
 from polytune.runtime.calls.bound_run import BoundRun
 from polytune.runtime.calls.invocation import Invocation, Outcome
@@ -180,7 +188,7 @@ class GeneratedKernel:
             except SubscriptError as error:
                 raise self._moved(error) from None
 
-    def _moved(self, error: SubscriptError) -> SubscriptError:
+    def _moved(self, error: SubscriptError | DataError) -> SubscriptError | DataError:
         """The error at the place in the user's source as it is now."""
         return error if self.places is None else error.at(self.places(error.location))
 
@@ -427,11 +435,12 @@ class GeneratedKernel:
 
         Raises:
             SubscriptError: a subscript was out of range while it ran.
+            DataError: what data decide did not fit.
         """
         if self._verify is not None:
             try:
                 self._verify(*scratch)
-            except SubscriptError as error:
+            except (DataError, SubscriptError) as error:
                 raise self._moved(error) from None
         if self._result is None:
             return None

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from polytune.errors import ArgumentError, PackageError
+from polytune.errors import ArgumentError, PackageError, SignatureError
 from polytune.runtime.calls.arguments import check_overlap, signature_of
 from polytune.runtime.teams.local_arrays import local_arrays
 from polytune.signature import ArrayType, ScalarType, Signature, accepts, parse_type
@@ -194,7 +194,7 @@ class LibraryKernel:
         try:
             bound = self.__signature__.bind(*arguments, **keywords)
         except TypeError as error:
-            raise ArgumentError(f"{self.__name__}{self.__signature__}: {error}") from None
+            raise SignatureError(f"{self.__name__}{self.__signature__}: {error}") from None
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self._names)
 

@@ -1,6 +1,6 @@
 """Calls, arguments and results of functions that are refused, and what to write instead."""
 
-# ruff: noqa: B007, RUF059
+# ruff: noqa: B007, F821, RUF059, UP037
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from tests.frontend.refused.cases import mended, refused
-from tests.frontend.values import VECTOR, vector
+from tests.frontend.values import VECTOR, matrix, vector
 
 
 @refused("helper is called", "helper(A[i])")
@@ -346,3 +346,34 @@ def starred(A, *values):
 @mended(starred, lambda: (vector(), 1.0, 2.0), "list the arguments by name")
 def listed(A, first: float, second: float):
     A[0] = 1.0
+
+
+def _direction(row):
+    if row[0] > 0.5:
+        return np.array([0.0, 1.0])
+    return np.append(row[:1], 2.0 * np.arctan(row[1]))
+
+
+@refused(
+    "_direction returns arrays of different types, shapes or numbers of dimensions",
+    "return np.append(row[:1], 2.0 * np.arctan(row[1]))",
+)
+def arrays_of_two_types(A: "float32[:, ::1]"):
+    B = np.zeros((len(A), 2))
+    for i in range(len(A)):
+        B[i] = _direction(A[i])
+    return B
+
+
+def _direction_of_one_type(row):
+    if row[0] > 0.5:
+        return np.array([0.0, 1.0])
+    return np.append(row[:1], 2.0 * np.arctan(row[1])).astype(np.float64)
+
+
+@mended(arrays_of_two_types, lambda: (matrix(5, 3).astype(np.float32),), "give all that it returns one shape and type")
+def arrays_of_one_type(A):
+    B = np.zeros((len(A), 2))
+    for i in range(len(A)):
+        B[i] = _direction_of_one_type(A[i])
+    return B

@@ -345,3 +345,25 @@ def flag_and_count(A, c):
     A[0] = ~found
     count = found + 1
     A[1] = count
+
+
+@refused("np.mean of elements of int16 with dtype=int64", "np.mean(A, axis=0, dtype=np.int64)")
+def means_as_integers(A: "int16[:, ::1]"):
+    return np.mean(A, axis=0, dtype=np.int64)
+
+
+@mended(
+    means_as_integers, lambda: (np.arange(-6, 6, dtype=np.int16).reshape(4, 3),), "convert the result", is_error=False
+)
+def converted_means(A):
+    return np.mean(A, axis=0).astype(np.int64)
+
+
+@refused("np.var of elements of float64 with dtype=complex128", "np.var(A, dtype=np.complex128)")
+def variance_as_complex(A: VECTOR):
+    return np.var(A, dtype=np.complex128)
+
+
+@mended(variance_as_complex, lambda: (vector(5),), "np.complex128(...) of a number")
+def converted_variance(A):
+    return np.complex128(np.var(A))
