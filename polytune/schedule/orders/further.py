@@ -20,6 +20,25 @@ for where another one shares out the deepest loops.  Of 96 kernels none is large
 MOST_OF_SERIAL = 1_000
 """The same where no order shares out the deepest loops."""
 
+MOST_WITH_OWN_SCALARS = 100
+"""The largest kernel whose reductions are given another order where all of them are in scalars of the workers' own."""
+
+
+def updates_own_scalars(known: Known) -> bool:
+    """Return whether all reductions of a kernel that is not small are in scalars of which each worker has its own.
+
+    Their loops are inside of all that is shared out, and their order matters to nothing else.
+    """
+    scop, own = known.scop, known.dependences.privatisable
+    updated = {
+        access.array
+        for statement in scop.statements
+        for access in statement.accesses
+        if statement.reduction is not None and access.reference == statement.reduction.write
+    }
+    is_small = known.dependences.constraints <= MOST_WITH_OWN_SCALARS
+    return not is_small and all(name in own and not scop.array(name).ndim for name in updated)
+
 
 def is_too_large(known: Known) -> bool:
     """Return whether the kernel is too large to look for an order in which updates of reductions come in any order."""
