@@ -1,4 +1,4 @@
-"""When a kernel is too large to look for orders in which the updates of reductions come in any order.
+"""Kernels that are too large to look for orders in which the updates of reductions come in any order.
 
 The time that isl's scheduler takes grows with the square of the number of constraints.  Of a large kernel most of what
 such orders could share out is shared out already: one nest of many is kept serial by the updates of a reduction alone.
@@ -64,7 +64,7 @@ def _has_parallel_loops(schedule: isl.Schedule) -> bool:
 
 
 def _leaves(node: isl.ScheduleNode, around: tuple[bool, ...]) -> Iterator[tuple[bool, ...]]:
-    """For each leaf below a node which of the loops around it isl has found to be parallel, the outermost one first.
+    """The loops around each leaf below a node, the outermost one first: whether isl has found them to be parallel.
 
     Args:
         node: the node.
