@@ -20,7 +20,7 @@ for where another one shares out the deepest loops.  Of 96 kernels none is large
 MOST_OF_SERIAL = 1_000
 """The same where no order shares out the deepest loops."""
 
-MOST_WITH_OWN_SCALARS = 100
+MOST_WITH_OWN_SCALARS = 500
 """The largest kernel whose reductions are given another order where all of them are in scalars of the workers' own."""
 
 
