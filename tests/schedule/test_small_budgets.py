@@ -74,9 +74,9 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     small = SMALL["stencil"]
     whole = Stages(small.stages.function, small.stages.signature)
     assert whole.given_up == ()
-    for phase in (planning, versions):
+    for phase, budget in ((planning, "PHASE_BUDGET"), (versions, "LOOPS_BUDGET")):
         with monkeypatch.context() as patch:
-            patch.setattr(phase, "PHASE_BUDGET", 500)
+            patch.setattr(phase, budget, 500)
             stages = Stages(small.stages.function, small.stages.signature)
             assert [program.name for program in stages.programs] == ["source"]
             assert any(line.startswith("tiled: isl could not") for line in stages.given_up)

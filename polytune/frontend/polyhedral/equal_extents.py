@@ -65,7 +65,7 @@ def with_equal_extents(
 def _equal_parameters(
     statements: Sequence[Statement], context: isl.Set, conditions: Sequence[SizeCondition], names: Sequence[str]
 ) -> dict[str, str]:
-    """For each parameter for which another one can stand in all statements that mention it, the first such one.
+    """The first parameter that can stand for another one in all statements that mention that, by the name of the other.
 
     Args:
         statements: the program's.
@@ -93,7 +93,7 @@ def _accepted(parameters: isl.Set, conditions: Sequence[SizeCondition]) -> isl.S
 
 
 def _first_equal(parameters: isl.Set, names: Sequence[str]) -> dict[str, str]:
-    """For each of the parameters the first one that equals it, in all of a set."""
+    """The first parameter that equals each of them, in all of a set."""
     first: dict[str, str] = {name: name for name in names}
     for constraint in parameters.affine_hull().get_constraints():
         pair = _equal_pair(constraint)

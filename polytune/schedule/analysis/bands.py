@@ -56,7 +56,7 @@ class BandAnalysis:
 
     @cached_property
     def obstacles(self) -> tuple[tuple[BandObstacle, ...], ...]:
-        """Per member, the dependences that keep it from being coincident."""
+        """Return per member the dependences that keep it from being coincident."""
         return tuple(() if free else self.obstacles_of(member) for member, free in enumerate(self.coincident))
 
 

@@ -1,4 +1,4 @@
-"""When a kernel is too large to look for orders in which the updates of reductions come in any order.
+"""Kernels that are too large to look for orders in which the updates of reductions come in any order.
 
 The time that isl's scheduler takes grows with the square of the number of constraints.  Of a large kernel most of what
 such orders could share out is shared out already: one nest of many is kept serial by the updates of a reduction alone.
@@ -19,6 +19,25 @@ for where another one shares out the deepest loops.  Of 96 kernels none is large
 
 MOST_OF_SERIAL = 1_000
 """The same where no order shares out the deepest loops."""
+
+MOST_WITH_OWN_SCALARS = 500
+"""The largest kernel whose reductions are given another order where all of them are in scalars of the workers' own."""
+
+
+def updates_own_scalars(known: Known) -> bool:
+    """Return whether all reductions of a kernel that is not small are in scalars of which each worker has its own.
+
+    Their loops are inside of all that is shared out, and their order matters to nothing else.
+    """
+    scop, own = known.scop, known.dependences.privatisable
+    updated = {
+        access.array
+        for statement in scop.statements
+        for access in statement.accesses
+        if statement.reduction is not None and access.reference == statement.reduction.write
+    }
+    is_small = known.dependences.constraints <= MOST_WITH_OWN_SCALARS
+    return not is_small and all(name in own and not scop.array(name).ndim for name in updated)
 
 
 def is_too_large(known: Known) -> bool:
@@ -45,7 +64,7 @@ def _has_parallel_loops(schedule: isl.Schedule) -> bool:
 
 
 def _leaves(node: isl.ScheduleNode, around: tuple[bool, ...]) -> Iterator[tuple[bool, ...]]:
-    """For each leaf below a node which of the loops around it isl has found to be parallel, the outermost one first.
+    """The loops around each leaf below a node, the outermost one first: whether isl has found them to be parallel.
 
     Args:
         node: the node.

@@ -10,7 +10,7 @@ import islpy as isl
 from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import REASSOCIATION, Attempted, Candidate, Known, Need, Order
-from polytune.schedule.orders.further import is_too_large
+from polytune.schedule.orders.further import is_too_large, updates_own_scalars
 from polytune.schedule.scheduler import LEAST_FUSED, MOST_FUSED, Strategy, legal_schedule
 from polytune.schedule.unions import maps_of
 
@@ -121,6 +121,7 @@ REASSOCIATED = scheduled(
     "reassociated",
     Strategy(),
     relaxed=True,
+    unless=updates_own_scalars,
     meaning="as tiled, with the updates of a reduction in any order",
     needs=(REASSOCIATION, REDUCTIONS),
     for_devices=4,

@@ -10,7 +10,7 @@ from polytune.schedule.grouping import is_parallel, parts_of, swept
 from polytune.schedule.orders.further import is_too_large
 from polytune.schedule.orders.scheduled import REDUCTIONS
 from polytune.schedule.scheduler import LEAST_FUSED, MOST_FUSED, compute_schedule
-from polytune.schedule.tiles.row_sweeps import common_reads, row_schedule
+from polytune.schedule.tiles.row_sweeps import common_reads, may_sweep_rows, row_schedule
 
 
 def summed_schedule(known: Known) -> isl.Schedule | None:
@@ -18,6 +18,8 @@ def summed_schedule(known: Known) -> isl.Schedule | None:
     rest with as little fusion as possible; None where there are no such sweeps, as where all outermost loops of the
     source have independent iterations, and no two of them sweep over one matrix."""
     scop = known.scop
+    if not may_sweep_rows(scop):
+        return None
     parts = parts_of(scop.schedule)
     matrices = [swept(part.get_domain(), scop) for part in parts]
     if not any(map(set.intersection, matrices, matrices[1:])) and all(

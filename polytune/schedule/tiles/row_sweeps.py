@@ -15,7 +15,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, takewhile
 
 import islpy as isl
 
@@ -164,8 +164,6 @@ def row_schedule(scop: Scop, dependences: Dependences, fuse: Schedule, divide: S
         fuse: schedules instances in one band.
         divide: schedules instances with as little fusion as possible.
     """
-    if not any(_adds_to_rows(statement, scop) or is_scattered(statement) for statement in scop.statements):
-        return None
     parts: list[tuple[isl.Schedule, bool]] = []
     for own in parts_of(scop.schedule):
         divided = None if _is_row_sweep(own, dependences) else divide(own.get_domain())
@@ -200,10 +198,30 @@ def common_reads(instances: isl.UnionSet, scop: Scop) -> isl.UnionMap:
     return union_of(relations, scop).intersect_domain(instances).intersect_range(instances)
 
 
+def may_sweep_rows(scop: Scop) -> bool:
+    """Return whether some statement of a kernel is one that a sweep over rows may be made of."""
+    return any(_adds_to_rows(statement, scop) or is_scattered(statement) for statement in scop.statements)
+
+
 def _adds_to_rows(statement: Statement, scop: Scop) -> bool:
-    """Return whether a statement adds up more than once in an element of an array of which there may be copies."""
+    """Return whether a statement adds up more than once in an element of an array of which there may be copies.
+
+    What else is done with a variable in two loops or more that are around the statement, too, as to set it to zero, is
+    done in each sweep that has no more than one loop around: then it is not a sum of the sweep's.
+    """
     array = summed_by(statement)
-    return array is not None and scop.array(array).ndim < min(MOST_DIMENSIONS + 1, len(statement.iterators))
+    if array is None or scop.array(array).ndim >= min(MOST_DIMENSIONS + 1, len(statement.iterators)):
+        return False
+    return scop.array(array).ndim > 0 or not any(
+        summed_by(other) != array and _loops_around_both(statement, other) > 1
+        for other in scop.statements
+        if any(access.array == array for access in other.accesses)
+    )
+
+
+def _loops_around_both(statement: Statement, other: Statement) -> int:
+    pairs = zip(statement.iterators, other.iterators, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _is_row_sweep(schedule: isl.Schedule, dependences: Dependences) -> bool:
