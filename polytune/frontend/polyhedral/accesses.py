@@ -275,7 +275,7 @@ class AccessBuilder:
     def on_rings(
         self, statement: str, iterators: Sequence[str], element: Element, domain: isl.Set
     ) -> RingAccess | None:
-        """What is known of an access with subscripts on rings; None where there are none, or others on data.
+        """The places of an access with subscripts on rings; None where there are none, or others on data.
 
         Args:
             statement, iterators, element, domain: as for `relation`.
