@@ -140,7 +140,9 @@ class StatementWriter:
     ):
         self.writer, self.copies, self.is_team, self.write_region = writer, copies, is_team, write_region
         self.kinds = array_types(storage, scop)
-        self.untested: dict[int, Checked] = {}  # what operations are in a loop before which some tests have been made
+        self.untested: Mapping[
+            int, Checked | None
+        ] = {}  # what operations are in a loop before which some tests have been made
         self.shares_calls = False  # whether workers share a region with calls of the library, which none may just leave
 
     def region_body(self, body: Node, place: StatementPlace, *, is_shared: bool) -> None:
@@ -261,11 +263,12 @@ class StatementWriter:
                     before = tests_before(operation)
                     if before is not None:
                         with self.writer.indented(f"if not ({expression_text(before.violation, place.text)}):"):
-                            self.untested.update(before.remaining)
+                            self.untested = before.remaining
                             self.loop(counter, bounds, body, place)
-                            self.untested.clear()
                         tests.enter_context(self.writer.indented("else:"))
+                        self.untested = dict.fromkeys(before.remaining)  # few loops come here, which need no two forms
                     self.loop(counter, bounds, body, place)
+                    self.untested = {}
             case Break():
                 self.writer.line("break")
             case Continue():
@@ -299,7 +302,8 @@ class StatementWriter:
 
     def checked(self, operation: Checked, place: StatementPlace) -> None:
         """Write an operation and the test of its subscripts, first in the form that they mostly have."""
-        usual = self.untested.get(id(operation)) or without_negative_subscripts(operation)
+        known = id(operation) in self.untested
+        usual = self.untested[id(operation)] if known else without_negative_subscripts(operation)
         if usual is None:
             self.tested(operation, place)
             return

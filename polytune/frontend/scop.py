@@ -104,6 +104,21 @@ class Array:
 
 
 @dataclass(frozen=True)
+class RingAccess:
+    """An access with subscripts ``(place + shifts) % size``, of which ``0 <= place < size``.
+
+    Attributes:
+        places: ``[p] -> { S[i] -> A[a] }``, with the place along each such axis.
+        shifts: ``[p] -> { S[i] -> [s] }``, the subscripts of all the elements that are shifts.
+        arrays: of each of these elements the axis, the array, how often it is added, and the size of the ring.
+    """
+
+    places: isl.Map
+    shifts: isl.Map
+    arrays: tuple[tuple[int, str, int, Expression], ...]
+
+
+@dataclass(frozen=True)
 class Access:
     """One reference to an array in a statement.
 
@@ -112,6 +127,7 @@ class Access:
         relation: ``[p] -> { S[i] -> A[a] }``, its domain within the statement's domain (less, where an affine condition
             guards the reference inside the statement).
         certain: whether it happens there whatever the data are.
+        on_rings: what is known of it beside the relation where subscripts are on rings.
     """
 
     reference: str
@@ -121,6 +137,7 @@ class Access:
     relation: isl.Map
     location: SourceLocation
     certain: bool = True
+    on_rings: RingAccess | None = None
 
     @property
     def is_write(self) -> bool:

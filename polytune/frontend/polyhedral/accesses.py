@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from collections.abc import Iterator as Iteration
+from dataclasses import replace
 from typing import TypeVar
 
 import islpy as isl
@@ -34,8 +35,9 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.polyhedral.affine import AffineBuilder
+from polytune.frontend.polyhedral.rings import on_ring
 from polytune.frontend.program import ElementLocations
-from polytune.frontend.scop import Access, AccessKind
+from polytune.frontend.scop import Access, AccessKind, RingAccess
 from polytune.records import dataclass
 
 
@@ -277,9 +279,38 @@ class AccessBuilder:
                 ),
                 self.locations.of(reference.element, location),
                 reference.certain,
+                self.on_rings(statement, iterators, reference.element, domain.intersect(_known(reference.guard))),
             )
             for number, reference in enumerate(references)
         )
+
+    def on_rings(
+        self, statement: str, iterators: Sequence[str], element: Element, domain: isl.Set
+    ) -> RingAccess | None:
+        """The places of an access with subscripts on rings; None where there are none, or others on data.
+
+        Args:
+            statement, iterators, element, domain: as for `relation`.
+        """
+        places: list[Expression] = []
+        shifts: list[Expression] = []
+        arrays: list[tuple[int, str, int, Expression]] = []
+        for axis, subscript in enumerate(element.subscripts):
+            if self.affine.is_function(subscript):
+                places.append(subscript)
+                continue
+            ring = on_ring(self.affine, subscript)
+            if ring is None or not domain.is_subset(self.affine.condition(ring.is_within)):
+                return None
+            places.append(ring.place)
+            for shift, factor in ring.shifts.items():
+                arrays.append((axis, shift.array, factor, ring.size))
+                shifts += shift.subscripts
+        if not arrays:
+            return None
+        found = self.relation(statement, iterators, replace(element, subscripts=tuple(places)), domain)
+        others = self.relation(statement, iterators, Element("", tuple(shifts), "int64"), domain)
+        return RingAccess(found, others, tuple(arrays))
 
     def relation(
         self, statement: str, iterators: Sequence[str], element: Element, domain: isl.Set, *, inside: bool = False

@@ -25,6 +25,7 @@ import islpy as isl
 from polytune.frontend.polyhedral.budget import PROOF_BUDGET, within_budget
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
 from polytune.records import dataclass
+from polytune.schedule.analysis.rings import by_places
 from polytune.schedule.unions import coalesced, domain_of, joined, maps_of, union_of
 
 FLOW_BUDGET = 2 * PROOF_BUDGET
@@ -89,6 +90,7 @@ def array_dependences(
             each of its elements.
     """
     owner = _owners(scop, of_elements)
+    accesses = by_places(accesses, scop)
     for way in (_without_conflicts, _value_based, _memory_based) if exact else (_memory_based,):
         work = partial(way, accesses, scop, owner, relax_reductions)
         operations = FLOW_BUDGET
