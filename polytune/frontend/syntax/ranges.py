@@ -29,7 +29,7 @@ def with_ranges_written(
     if not steps:
         return list(body)
     parts = {name: tuple(fresh(f"{name}_{part}") for part in ("start", "stop")) for name in steps}
-    return [_Writer(parts, steps).visit(copy.deepcopy(statement)) for statement in body]
+    return [_RangeWriter(parts, steps).visit(copy.deepcopy(statement)) for statement in body]
 
 
 def _steps_of_ranges(body: Sequence[ast.stmt], given: Collection[str], meaning: Meaning) -> dict[str, ast.expr | None]:
@@ -79,7 +79,7 @@ def _is_constant(node: ast.expr) -> bool:
     return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
 
 
-class _Writer(ast.NodeTransformer):
+class _RangeWriter(ast.NodeTransformer):
     """Writes the bounds of ranges in place of their names.
 
     Args:
@@ -105,7 +105,7 @@ class _Writer(ast.NodeTransformer):
         return node
 
     def written(self, source: ast.expr) -> ast.expr:
-        """What a loop goes over."""
+        """The source of a loop, with ranges in place of their names."""
         match source:
             case ast.Name(name) if name in self.parts:
                 bounds: list[ast.expr] = [ast.Name(part, ast.Load()) for part in self.parts[name]]

@@ -40,7 +40,7 @@ def loops_in_statements(scop: Scop) -> tuple[LoopInStatement, ...]:
 
 
 def _how_it_is_run(statement: Statement) -> str | None:
-    """How the loop that a statement is is run, and why; None where it is none."""
+    """Tell how the loop that a statement is is run, and why; None where it is none."""
     if not statement.text.startswith(("for ", "while ")):
         return None
     parts = [part for operation in statement.operations for part in walk(operation)]
