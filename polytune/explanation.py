@@ -18,6 +18,7 @@ from polytune.runtime.partitioned.space import VERSION
 from polytune.runtime.tuning.learned import explain_tuner
 from polytune.runtime.tuning.tunable import Case
 from polytune.schedule.analysis.loop_report import LoopReport, obstacle_text, report_loops
+from polytune.schedule.analysis.loops_in_statements import loops_in_statements
 from polytune.schedule.regions import Plan, Region, RegionKind
 from polytune.signature import Signature
 from polytune.tuner import Configuration, Nominal, OnlineTuner, Space
@@ -73,9 +74,11 @@ def _shared_version(space: Space) -> list[str]:
 
 def explain_loops(stages: Stages) -> str:
     """Say of each loop of the source whether its iterations are independent, and what stands in the way if not."""
-    lines = ["loops of the source:"]
-    for report in report_loops(stages.dependences):
-        lines += _loop_lines(report, stages.scop)
+    loops = [(report.loop.location, _loop_lines(report, stages.scop)) for report in report_loops(stages.dependences)]
+    for each in loops_in_statements(stages.scop):
+        loops.append((each.location, [f"  {each.location}: {'  ' * each.depth}{each.text}: {each.how}"]))
+    loops.sort(key=lambda loop: (loop[0].file, loop[0].line))
+    lines = ["loops of the source:", *(line for _, own in loops for line in own)]
     lines += [f"  {approximation}" for approximation in stages.dependences.approximations]
     return "\n".join(lines)
 

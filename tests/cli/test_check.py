@@ -225,3 +225,14 @@ def test_functions_and_texts_are_guessed(run, tmp_path) -> None:
     assert types["bisect"].startswith("f: some_number(), a: float, b: float, args: ()")
     assert "metric: some_number()" in types["table"]
     assert types["padded"] == "X: float64[::1], mode: 'edge'"
+
+
+def test_loops_that_are_not_scheduled_are_named(run, tmp_path) -> None:
+    file = tmp_path / "ended.py"
+    file.write_text(
+        "def f(A):\n    for i in range(len(A)):\n        if A[i] > 1.0:\n            break\n        A[i] = 0.0\n"
+    )
+    (found,) = run("check", file, "--json").json["functions"]
+    how = "one statement, its iterations in order, as it may end early"
+    assert found["loops"] == [{"line": 2, "source": "for i in range(len(A))", "how": how}]
+    assert f"    2: for i in range(len(A)): {how}\n" in run("check", file).out

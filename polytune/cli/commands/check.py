@@ -22,6 +22,7 @@ from polytune.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from polytune.schedule.analysis.loops_in_statements import LoopInStatement
     from polytune.signature import Signature
 
 
@@ -32,6 +33,7 @@ class CheckedFunction:
     Attributes:
         types: those of its arguments that it was read with; empty where none could be found.
         obstacles: what stands in the way; none where it is accepted.
+        loops: of one that is accepted, the loops that are not scheduled, each with how it is run.
     """
 
     file: Path
@@ -39,6 +41,7 @@ class CheckedFunction:
     line: int
     types: str
     obstacles: tuple[Obstacle, ...]
+    loops: tuple[LoopInStatement, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -48,6 +51,7 @@ class CheckedFunction:
             "accepted": not self.obstacles,
             "types": self.types,
             "obstacles": [_obstacle_as_dict(obstacle) for obstacle in self.obstacles],
+            "loops": [{"line": each.location.line, "source": each.text, "how": each.how} for each in self.loops],
         }
 
 
@@ -99,6 +103,7 @@ def _checked(file: Path, function: FunctionType, computed: frozenset[str], *, st
     from polytune.frontend.syntax.guesses import possible_signatures
 
     best: tuple[Signature | None, tuple[Obstacle, ...]] | None = None
+    loops: tuple[LoopInStatement, ...] = ()
     refused: tuple[Obstacle, ...] = ()
     try:
         signatures = possible_signatures(function)
@@ -108,7 +113,7 @@ def _checked(file: Path, function: FunctionType, computed: frozenset[str], *, st
         with contextlib.suppress(UnsupportedSourceError):  # there is no source
             signatures = possible_signatures(function, annotated=False)
     for signature in signatures:
-        obstacles = _obstacles(function, signature, strict=strict)
+        obstacles, loops = _read(function, signature, strict=strict)
         if best is None or len(obstacles) < len(best[1]):
             best = signature, obstacles
         if not obstacles:
@@ -116,26 +121,31 @@ def _checked(file: Path, function: FunctionType, computed: frozenset[str], *, st
     types, obstacles = best or (None, ())
     named = tuple(_explained(each, computed) for each in dict.fromkeys((*refused, *obstacles)))
     line = function.__code__.co_firstlineno
-    return CheckedFunction(file, function.__qualname__, line, "" if types is None else str(types), named)
+    return CheckedFunction(
+        file, function.__qualname__, line, "" if types is None else str(types), named, () if named else loops
+    )
 
 
-def _obstacles(function: FunctionType, signature: Signature, *, strict: bool) -> tuple[Obstacle, ...]:
-    """Return what stands in the way of a function for arguments of some types."""
+def _read(
+    function: FunctionType, signature: Signature, *, strict: bool
+) -> tuple[tuple[Obstacle, ...], tuple[LoopInStatement, ...]]:
+    """Return what stands in the way of a function for arguments of some types, and the loops that are not scheduled."""
     from polytune.pipeline import Stages
+    from polytune.schedule.analysis.loops_in_statements import loops_in_statements
 
     try:
         with defects_named(function):
             stages = Stages(function, signature, strict)
             _ = stages.scop, stages.bounds, stages.unassigned
+            return (), loops_in_statements(stages.scop)
     except UnsupportedSourceError as error:
-        return error.obstacles
+        return error.obstacles, ()
     except DefectError as error:
         code = function.__code__
         what, _, why = str(error).partition("\nwhy: ")
         reason, _, remedy = why.partition("\ninstead: ")
         place = SourceLocation(code.co_filename, code.co_firstlineno)
-        return (Obstacle(place, what.partition(": ")[2], reason, remedy),)
-    return ()
+        return (Obstacle(place, what.partition(": ")[2], reason, remedy),), ()
 
 
 def _explained(obstacle: Obstacle, computed: frozenset[str]) -> Obstacle:
@@ -171,6 +181,8 @@ def _print(found: list[CheckedFunction]) -> None:
         results.print(line, soft_wrap=True)
         for obstacle in each.obstacles:
             results.print(Text("\n".join(f"    {text}" for text in str(obstacle).splitlines())), soft_wrap=True)
+        for loop in each.loops:
+            results.print(Text(f"    {loop.location.line}: {loop.text}: {loop.how}", "dim"), soft_wrap=True)
     accepted = sum(not each.obstacles for each in found)
     if found:
         results.print(f"{accepted} of {len(found)} functions can be compiled", highlight=False)

@@ -130,6 +130,10 @@ def _correlate(call: ArrayCall) -> Operand:
     return _folded(call, "correlate", ("a", "v"), call.constant("mode", "valid"))
 
 
+_OF_ELEMENTS = ("nanmin", "nanmax", "percentile", "quantile")
+"""The statistics that are elements, or between two of them, so that there have to be some."""
+
+
 def _statistic(
     call: ArrayCall, name: str, options: str = "", *, keeps_integers: bool = False, parts: int = 0
 ) -> Operand:
@@ -140,7 +144,7 @@ def _statistic(
         raise call.refusal(f"{call.name} of complex numbers", "they have no order: pass their magnitudes, np.abs(A)")
     axis = call.axis("axis", array.ndim)
     gone = range(array.ndim) if axis is None else (axis,)
-    for place in gone:
+    for place in gone if name in _OF_ELEMENTS else ():  # of nothing the others are NaN
         _not_empty(call, array.shape[place])
     shape: Shape = tuple(size for place, size in enumerate(array.shape) if place not in gone)
     if call.constant("keepdims", False):

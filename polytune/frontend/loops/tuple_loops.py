@@ -8,16 +8,23 @@ import copy
 
 from polytune.frontend.lowering.bindings import items_of
 from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.lowering.meanings import Meaning, ShapeBinding, TupleBinding, ValueBinding
 from polytune.frontend.lowering.names import is_of_numba, lookup, outside_object
+from polytune.frontend.scalars.numbers import number
 from polytune.frontend.syntax.comprehensions import placed
 from polytune.frontend.syntax.jumps import own_jumps
 from polytune.frontend.syntax.source import nodes_inside
+
+_MOST_PLACES = 16
+"""The most iterations that are written out of a loop that counts, as code is made for each."""
 
 
 def written_out(frame: Frame, node: ast.For) -> list[list[ast.stmt]] | None:
     """The iterations of a loop over a tuple, or over tuples by ``zip`` and its like, each with its assignment; None
     for any other loop."""
     texts = _elements(frame, node.iter)
+    if texts is None:
+        texts = _places(frame, node)
     if texts is None:
         return None
     if own_jumps(node.body):
@@ -32,6 +39,48 @@ def written_out(frame: Frame, node: ast.For) -> list[list[ast.stmt]] | None:
         assignment = ast.copy_location(ast.Assign([node.target], element), node)
         made.append([assignment, *_with_own_returns(frame, node.body)])
     return made
+
+
+def _places(frame: Frame, node: ast.For) -> list[ast.expr] | None:
+    """The numbers that a loop counts, where its variable selects arrays and values of a tuple; None for any other
+    loop."""
+    match node:
+        case ast.For(ast.Name(variable), ast.Call(function, [bound], [])):
+            if outside_object(frame, function) is not builtins.range and not is_of_numba(
+                outside_object(frame, function), "prange"
+            ):
+                return None
+        case _:
+            return None
+    if not any(_selects(frame, part, variable) for part in nodes_inside(node.body)):
+        return None
+    length = number(frame, bound).constant
+    if not isinstance(length, int) or length > _MOST_PLACES:
+        return None
+    return [placed(ast.Constant(place), node.iter) for place in range(length)]
+
+
+def _selects(frame: Frame, node: ast.AST, variable: str) -> bool:
+    """Return whether a node is an item of a tuple by a place that follows from a variable."""
+    match node:
+        case ast.Subscript(ast.Name() as base, index) if not isinstance(index, ast.Tuple | ast.Slice):
+            items = _items(frame, base)
+            if items is None or all(
+                isinstance(item, ValueBinding) and item.value.constant is not None for item in items
+            ):
+                return False
+            return any(isinstance(part, ast.Name) and part.id == variable for part in ast.walk(index))
+    return False
+
+
+def _is_constant(item: Meaning) -> bool:
+    return isinstance(item, ValueBinding) and item.value.constant is not None
+
+
+def _items(frame: Frame, node: ast.Name) -> tuple[Meaning, ...] | None:
+    """The items of what a name means, where that is a tuple."""
+    binding = frame.bindings.get(node.id)
+    return items_of(binding) if isinstance(binding, TupleBinding | ShapeBinding) else None
 
 
 def _with_own_returns(frame: Frame, body: list[ast.stmt]) -> list[ast.stmt]:

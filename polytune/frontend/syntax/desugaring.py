@@ -22,6 +22,7 @@ from polytune.frontend.syntax.comprehensions import Meaning, placed
 from polytune.frontend.syntax.jumps import own_jumps
 from polytune.frontend.syntax.list_arrays import with_lists_as_arrays
 from polytune.frontend.syntax.matching import branches
+from polytune.frontend.syntax.ranges import with_ranges_written
 from polytune.frontend.syntax.source import Source
 
 Changed = TypeVar("Changed", bound=ast.AST)
@@ -61,6 +62,8 @@ def desugared(
         fresh: gives a name that the function does not have, like the one given.
         arguments: the names that have a value before.
     """
+    arguments = list(arguments)
+    body = with_ranges_written(body, arguments, meaning, fresh)
     body = with_lists_as_arrays(body, arguments, meaning, fresh)
     return _Desugarer(meaning, fresh, assigned_names(body)).block(body)
 
