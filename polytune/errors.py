@@ -165,8 +165,8 @@ class SubscriptError(ArgumentError, IndexError):
 
 
 class DataError(ArgumentError):
-    """What depends on data does not fit, as extents that meet: found while the kernel ran, so that something may have
-    been written.
+    """Something that depends on data does not fit, as extents that meet: found while the kernel ran, so that something
+    may have been written.
 
     Attributes:
         location: where it stands.

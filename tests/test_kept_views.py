@@ -1,5 +1,7 @@
 """Names for what NumPy makes views of: they show what is changed later, or are refused."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -85,3 +87,71 @@ def test_the_real_part_of_complex_numbers_is_no_copy() -> None:
 
     with pytest.raises(polytune.UnsupportedSourceError, match="a view of an array gets a name"):
         polytune.kernel(changed)(np.ones(3) + 1j)
+
+
+def _own(A):
+    return +A
+
+
+def _numbers(A):
+    return np.nan_to_num(A)
+
+
+def _conjugated(A):
+    return A.conj()
+
+
+def _converted_if_needed(A):
+    return A.astype(A.dtype, copy=False)
+
+
+def _copied_if_needed(A):
+    return np.array(A, copy=None)
+
+
+def _of_a_type(A):
+    return np.float64(A)
+
+
+def _as_it_is(A):
+    return np.einsum("ij->ij", A)
+
+
+def _turned(A):
+    return np.einsum("ij->ji", A)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [_own, _numbers, _conjugated, _converted_if_needed, _copied_if_needed, _of_a_type, _as_it_is, _turned],
+)
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_arrays_are_copied_where_numpy_copies_and_nowhere_else(made: Any, dtype: Any) -> None:
+    def argument_changed(A):
+        B = made(A)
+        A[0] = 7
+        return B + 0
+
+    def result_changed(A):
+        B = made(A)
+        B[0] = 7
+        return A + 0
+
+    def returned(A):
+        return made(A)
+
+    for function in (argument_changed, result_changed):
+        A, expected = np.arange(9).reshape(3, 3).astype(dtype), np.arange(9).reshape(3, 3).astype(dtype)
+        np.testing.assert_array_equal(polytune.kernel(function)(A), function(expected))
+        np.testing.assert_array_equal(A, expected)
+    A = np.arange(9).reshape(3, 3).astype(dtype)
+    if not np.shares_memory(returned(A), A):
+        assert not np.shares_memory(polytune.kernel(returned)(A), A)
+
+
+def test_numbers_that_are_replaced_in_place_are_refused() -> None:
+    def replaced(A):
+        return np.nan_to_num(A, copy=False)
+
+    with pytest.raises(polytune.UnsupportedSourceError, match=r"write A\[:\] = np.nan_to_num\(A\)"):
+        polytune.kernel(replaced)(np.ones(3))

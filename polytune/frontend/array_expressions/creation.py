@@ -25,6 +25,7 @@ from polytune.frontend.array_expressions.elementwise import as_array, cast_array
 from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.shapes import agree, stretched
 from polytune.frontend.array_expressions.sizes import extent
+from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, kept, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts
 from polytune.frontend.array_expressions.views import in_memory
@@ -123,7 +124,14 @@ def _array(call: ArrayCall) -> Operand:
     if "a" in call.arguments and isinstance(call.arguments["a"], ast.ListComp):
         elements = comprehension(call.frame, call.arguments["a"], call.evaluate)
         return elements if not call.given("dtype") else _converted(call, elements)
-    return _converted_copy(call)
+    array = call.array("a")
+    return array if _is_itself(call, array) else _converted(call, array)
+
+
+def _is_itself(call: ArrayCall, array: ArrayValue) -> bool:
+    """Return whether NumPy gives an array itself, as it is told to copy only what it has to convert."""
+    is_told = "copy" in call.arguments and (is_none(call.arguments["copy"]) or not call.constant("copy", True))
+    return is_told and call.dtype("dtype", array.dtype) == array.dtype
 
 
 def _listed(call: ArrayCall, node: ast.List | ast.Tuple) -> Operand:
@@ -218,6 +226,8 @@ def _astype(call: ArrayCall) -> Operand:
     """``A.astype(dtype)``, not computed before it is needed; a name for it gets a copy."""
     array = call.value("a")
     call.argument("dtype")
+    if isinstance(array, ArrayValue) and _is_itself(call, array):
+        return array
     converted = cast_array(call.frame, call.node, array, call.dtype("dtype", array.dtype))
     if isinstance(converted, ArrayValue) and converted.region is not None:
         return kept(call.frame, call.node, converted, "copy")

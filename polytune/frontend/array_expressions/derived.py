@@ -153,8 +153,10 @@ def _array_equal(call: ArrayCall) -> Operand:
 @compiles(np.nan_to_num, "x", "copy", "nan", "posinf", "neginf")
 def _nan_to_num(call: ArrayCall) -> Operand:
     array = call.value("x")
+    if not call.constant("copy", True):
+        raise call.refusal(f"{call.name} with copy=False, which changes its argument", f"write A[:] = {call.name}(A)")
     if not promotion.is_inexact(array.dtype):
-        return array
+        return elementwise(call.frame, call.node, lambda values: values[0], [array])
     if array.dtype in promotion.COMPLEX:
         raise call.refusal("np.nan_to_num of complex numbers", "do it for .real and .imag")
     limits = np.finfo(array.dtype)

@@ -135,6 +135,9 @@ def _einsum(call: ArrayCall) -> Operand:
     )
     if not fits or len(set(result)) != len(result) or not set(result) <= set("".join(letters)):
         raise call.refusal("subscripts of np.einsum that are not compiled", remedy)
+    if len(operands) == 1 and len(result) == len(letters[0]) and isinstance(operands[0], ArrayValue):
+        # Nothing is added up: a view.
+        return permuted(call.frame.kernel, operands[0], [letters[0].index(letter) for letter in result])
     return contraction(call.frame, call.node, operands, letters, result)
 
 

@@ -49,8 +49,8 @@ def unary(frame: Frame, node: ast.UnaryOp, operand: Operand) -> Operand:
     match node.op:
         case ast.USub():
             return negated(frame, node, operand)
-        case ast.UAdd() if not is_truth(operand):
-            return operand
+        case ast.UAdd() if not is_truth(operand):  # a new array, not another name
+            return elementwise(frame, node, lambda values: values[0], [operand])
         case ast.Invert():
             return elementwise(frame, node, lambda values: bits.inverted(values[0]), [operand])
         case ast.Not():

@@ -329,6 +329,16 @@ def written(frame: Frame, node: ast.Call, result: Operand, target: ArrayValue | 
     return target
 
 
+def _gives_itself(function: Any, receiver: Operand | None, operands: list[Operand]) -> bool:
+    """Return whether NumPy gives the array itself: ``A.conj()`` of real numbers, and ``np.float64(A)`` of such."""
+    match operands:
+        case [ArrayValue() as array]:
+            is_real = function is np.conjugate and receiver is not None and array.dtype not in promotion.COMPLEX
+            is_conversion = isinstance(function, type) and issubclass(function, np.generic)
+            return is_real or (is_conversion and np.dtype(function).name == array.dtype)
+    return False
+
+
 def _ufunc(
     frame: Frame, node: ast.Call, name: str, function: Any, receiver: Operand | None, evaluate: Evaluate
 ) -> Operand:
@@ -339,6 +349,8 @@ def _ufunc(
         out = [positional.pop()]
     operands += [evaluate(frame, argument) for argument in positional]
     operands = [each if isinstance(each, Selection) else computed(frame, node, each) for each in operands]
+    if _gives_itself(function, receiver, operands) and not node.keywords and not out:
+        return operands[0]
     of_numbers = all(isinstance(operand, Value) for operand in operands) and not node.keywords and not out
     if of_numbers:
         pass

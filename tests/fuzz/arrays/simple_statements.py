@@ -13,6 +13,12 @@ from tests.fuzz.seeded.choices import Choices
 
 __all__ = ["SimpleStatements", "bare"]
 
+_COPIES = ("+{0}", "{0}.copy()", "np.array({0})", "np.nan_to_num({0})", "{0}.astype({0}.dtype)")
+"""New arrays with the elements of others, which look as if they were these."""
+
+_THEMSELVES = ("{0}.conj()", "np.asarray({0})", "{0}.astype({0}.dtype, copy=False)", "np.array({0}, copy=None)")
+"""Other names for arrays, which look as if they were new."""
+
 
 class SimpleStatements:
     """Writes statements with no others inside.
@@ -135,6 +141,9 @@ class SimpleStatements:
         shape = self.shape_like(write)
         if shape is None:
             return []
+        numeric = [name for name in write.arrays if write.names[name].dtype != bool]
+        if numeric and choices.chance(8):
+            return [f"{self.fresh('t')} = {choices.pick(_COPIES).format(choices.pick(numeric))}"]
         value = write.array(shape, choices.pick((1, 1, 2)))
         if value.shape == ():
             return []
@@ -153,6 +162,8 @@ class SimpleStatements:
         if not write.arrays:
             return []
         name = choices.pick(write.arrays)
+        if write.names[name].dtype != bool and choices.chance(10):
+            return [f"{self.fresh('v')} = {choices.pick(_THEMSELVES).format(name)}"]
         extents = write.names[name].shape
         rank = choices.randint(1, len(extents))
         axes = sorted(choices.sample(range(len(extents)), rank))
