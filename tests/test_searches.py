@@ -118,8 +118,8 @@ def test_a_node_that_the_space_does_not_have_is_refused_by_the_first_call():
 
 
 def test_a_model_that_cannot_be_read_is_refused_where_it_is_written(tmp_path):
-    with pytest.raises(MeasurementError, match="absent.json cannot be read: No such file"):
+    with pytest.raises(MeasurementError, match=r"absent\.json cannot be read: No such file"):
         polytune.kernel(search=f"profile:model={tmp_path / 'absent.json'}")(scaled)
     (tmp_path / "other.json").write_text("[]")
-    with pytest.raises(MeasurementError, match="other.json"):
+    with pytest.raises(MeasurementError, match=r"other\.json"):
         polytune.kernel(search={"numeric": Method("profile", model=tmp_path / "other.json")})(scaled)

@@ -76,8 +76,8 @@ class FiniteSearcher(ABC):
         """
         return ""
 
-    @classmethod
-    def check_files(cls, settings: Mapping[str, Any]) -> None:  # noqa: B027
+    @classmethod  # noqa: B027
+    def check_files(cls, settings: Mapping[str, Any]) -> None:
         """See to it that files named by settings can be read, where they are written and not when the search begins.
 
         Args:
