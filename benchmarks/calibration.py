@@ -11,7 +11,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,37 +20,18 @@ import typer
 from rich.table import Column, Table
 
 from benchmarks import program
+from benchmarks.rates import NEAR, Measurement, fitted, losses, mean_of, text_of, validated
 
 app = program.application("calibration", "Hold the model of the first choice against measurements, and fit its rates.")
 
-NEAR = 1.15
-"""The most times longer than the best that a first choice may take and count as good."""
-
-_SECONDS = 0.06  # of measuring a configuration
-_MOST = 0.6  # seconds, after which a configuration is measured no more
+_ROUNDS = 3  # in which all configurations of a kernel are measured, for a machine is slower at times
+_SECONDS = 0.03  # of measuring a configuration in each
+_MOST = 0.4  # seconds, after which a configuration is measured no more
 _OTHERS = 3  # random sizes of tiles of each version
-_PRIOR_WEIGHT = 0.15  # of a rate's logarithm, beside a measurement's
-_LEVEL_WEIGHT = 0.4  # of how right the times of a kernel are altogether, beside how right their order is
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """A configuration of a kernel, and what a call took.
-
-    Attributes:
-        kernel, version, sizes: which.
-        own: whether the sizes are those that the version begins with.
-        seconds: the shortest time of a call.
-        counts: by ``polytune.runtime.tuning.work.Kind``, what it has to do.
-    """
-
-    kernel: str
-    version: str
-    sizes: tuple[int, ...]
-    own: bool
-    seconds: float
-    counts: tuple[float, ...]
-
+RATES_FILE = Path(__file__).parent.parent / "polytune" / "runtime" / "tuning" / "rates.py"
+"""The file in which polytune has its rates."""
 
 Kernels = Mapping[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]]
 """Functions and what makes their arguments, by name."""
@@ -90,37 +71,77 @@ def measure(name: str, function: Callable[..., Any], arguments: tuple[Any, ...])
         function: the kernel, as plain Python.
         arguments: of a call; the arrays are as they were before each call.
     """
-    import polytune
     from polytune.errors import PolytuneError
 
     rng = random.Random(name)
-    kernel = polytune.Kernel(function)
-    accepted = kernel._accept(arguments, {})
-    generated = kernel.generated(*arguments)
-    invocation = generated.prepare(accepted.values, {})
-    begin = [each.copy() if isinstance(each, np.ndarray) else each for each in accepted.values]
-    arrays = [(now, first) for now, first in zip(accepted.values, begin, strict=True) if isinstance(now, np.ndarray)]
-    for version in generated.module.VERSIONS:
-        for sizes in _sizes_of(version.sizes, rng):
-            configuration = generated.space.configuration(version=version.name, **sizes)
-            if version.team:
-                configuration = generated.space.configuration(**{**configuration, "threads": 1})
-            try:
-                generated.run(configuration, invocation)
-            except PolytuneError:
-                break
-            times: list[float] = []
-            began = time.perf_counter()
-            while len(times) < 3 or (time.perf_counter() - began < _SECONDS and sum(times) < _MOST):
-                for now, first in arrays:
-                    np.copyto(now, first)
-                times.append(generated.run(configuration, invocation).seconds)
-            counts = generated.first_choices.prediction(invocation.parameters).counts(configuration)
+    values, generated, invocation = _prepared(function, arguments)
+    prediction = generated.first_choices.prediction(invocation.parameters)
+    begin = [each.copy() if isinstance(each, np.ndarray) else each for each in values]
+    arrays = [(now, first) for now, first in zip(values, begin, strict=True) if isinstance(now, np.ndarray)]
+    chosen = [(version, sizes) for version in generated.module.VERSIONS for sizes in _sizes_of(version.sizes, rng)]
+    found: dict[int, Measurement] = {}
+    failed: set[str] = set()
+    for number in (number for _ in range(_ROUNDS) for number in range(len(chosen))):
+        version, sizes = chosen[number]
+        configuration = _configuration(generated, version, sizes)
+        counts = prediction.counts(configuration)
+        if version.name in failed or counts is None:
+            continue
+        try:
+            generated.run(configuration, invocation)
+        except PolytuneError:
+            failed.add(version.name)
+            continue
+        times: list[float] = []
+        began = time.perf_counter()
+        while len(times) < 3 or (time.perf_counter() - began < _SECONDS and sum(times) < _MOST):
+            for now, first in arrays:
+                np.copyto(now, first)
+            times.append(generated.run(configuration, invocation).seconds)
+        least = min(*times, found[number].seconds if number in found else math.inf)
+        found[number] = Measurement(name, version.name, tuple(sizes.values()), sizes == version.sizes, least, counts)
+    for now, first in arrays:
+        np.copyto(now, first)
+    yield from found.values()
+
+
+def recounted(
+    measurements: Sequence[Measurement], function: Callable[..., Any], arguments: tuple[Any, ...]
+) -> Iterator[Measurement]:
+    """Count anew what a kernel's configurations have to do, for times that were measured before counts changed; those
+    of versions that there are no more are left out.
+
+    Args:
+        measurements: of the kernel.
+        function: the kernel, as plain Python.
+        arguments: of a call.
+    """
+    _, generated, invocation = _prepared(function, arguments)
+    prediction = generated.first_choices.prediction(invocation.parameters)
+    versions = {version.name: version for version in generated.module.VERSIONS}
+    for each in measurements:
+        version = versions.get(each.version)
+        if version is not None and len(version.sizes) == len(each.sizes):
+            sizes = dict(zip(version.sizes, each.sizes, strict=True))
+            counts = prediction.counts(_configuration(generated, version, sizes))
             if counts is not None:
-                own = sizes == version.sizes
-                yield Measurement(name, version.name, tuple(sizes.values()), own, min(times), counts)
-        for now, first in arrays:
-            np.copyto(now, first)
+                yield replace(each, counts=counts)
+
+
+def _prepared(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Sequence[Any], Any, Any]:
+    """The values of a kernel's arguments, its generated code, and a call of it."""
+    import polytune
+
+    kernel = polytune.Kernel(function)
+    values = kernel._accept(arguments, {}).values
+    generated = kernel.generated(*arguments)
+    return values, generated, generated.prepare(values, {})
+
+
+def _configuration(generated: Any, version: Any, sizes: Mapping[str, int]) -> Any:
+    """A version in some sizes of tiles, on one thread."""
+    threads = {"threads": 1} if version.team else {}
+    return generated.space.configuration(version=version.name, **sizes, **threads)
 
 
 def _sizes_of(own: Mapping[str, int], rng: random.Random) -> list[dict[str, int]]:
@@ -135,60 +156,6 @@ def _sizes_of(own: Mapping[str, int], rng: random.Random) -> list[dict[str, int]
     return found
 
 
-# ---- the model
-
-
-def expected(rates: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The seconds that rates (nanoseconds, by kind) expect of configurations, a row of counts each."""
-    return np.maximum(counts @ rates, 1.0) * 1e-9
-
-
-def fitted(measurements: Sequence[Measurement], prior: np.ndarray) -> np.ndarray:
-    """Rates for which the order of a kernel's configurations is most nearly right, and little less their times.
-
-    Residuals are logarithms: of each time against the kernel's mean, of that mean, and of each rate against the
-    prior's.
-    """
-    from scipy.optimize import least_squares
-
-    counts = np.array([each.counts for each in measurements])
-    seconds = np.array([each.seconds for each in measurements])
-    names = sorted({each.kernel for each in measurements})
-    kernel = np.array([names.index(each.kernel) for each in measurements])
-    sizes = np.bincount(kernel, minlength=len(names))
-
-    def residuals(logarithms: np.ndarray) -> np.ndarray:
-        errors = np.log(expected(np.exp(logarithms), counts)) - np.log(seconds)
-        means = np.bincount(kernel, weights=errors, minlength=len(names)) / sizes
-        within = (errors - means[kernel]) / np.sqrt(sizes[kernel])
-        return np.concatenate([within, _LEVEL_WEIGHT * means, _PRIOR_WEIGHT * (logarithms - np.log(prior))])
-
-    return np.exp(least_squares(residuals, np.log(prior), loss="soft_l1", f_scale=0.3, max_nfev=80).x)
-
-
-def losses(measurements: Sequence[Measurement], rates: np.ndarray) -> dict[str, float]:
-    """The time of what the rates choose over that of the best measured, by kernel."""
-    found: dict[str, float] = {}
-    for name in {each.kernel for each in measurements}:
-        of_kernel = [each for each in measurements if each.kernel == name]
-        times = expected(rates, np.array([each.counts for each in of_kernel]))
-        found[name] = of_kernel[int(np.argmin(times))].seconds / min(each.seconds for each in of_kernel)
-    return found
-
-
-def validated(measurements: Sequence[Measurement], prior: np.ndarray, parts: int = 6) -> dict[str, float]:
-    """The loss of a choice by rates that were fitted to other kernels, by kernel."""
-    names = sorted({each.kernel for each in measurements})
-    random.Random(0).shuffle(names)
-    found: dict[str, float] = {}
-    for part in range(min(parts, len(names))):
-        left_out = set(names[part::parts])
-        others = [each for each in measurements if each.kernel not in left_out]
-        rates = fitted(others, prior) if others else prior
-        found |= losses([each for each in measurements if each.kernel in left_out], rates)
-    return found
-
-
 # ---- the command
 
 
@@ -200,6 +167,13 @@ def calibration(
     measurements: Annotated[
         Path | None, typer.Option(help="A file that --output has written: nothing more is measured.")
     ] = None,
+    recount: Annotated[
+        bool, typer.Option("--recount", help="Count anew what the configurations in that file have to do.")
+    ] = False,
+    install: Annotated[
+        bool,
+        typer.Option("--install", help="Write the fitted rates into polytune, if they choose better than those now."),
+    ] = False,
     output: program.Output = None,
     as_json: program.Json = False,
     debug: program.Debug = False,
@@ -208,49 +182,85 @@ def calibration(
     program.check_output(output)
     if measurements is None:
         program.limit_threads(1)  # before anything imports Numba
-    from polytune.runtime.tuning.prediction import RATES
+    from polytune.runtime.tuning.rates import RATES
     from polytune.runtime.tuning.work import Kind
 
-    found: list[Measurement] = []
     failures: list[str] = []
-    if measurements is not None:
-        entries = json.loads(measurements.read_text())["measurements"]
-        found = [Measurement(**{**each, "sizes": tuple(each["sizes"])}) for each in entries]
+    found: list[Measurement] = []
+    read = _read(measurements)
+    if read and not recount:
+        found = read
     else:
-        for name, (function, arguments) in kernels_of(kernels or [], polybench=polybench).items():
-            try:
-                found += measure(name, function, arguments())
-            except Exception as error:
-                failures.append(f"{name}: {type(error).__name__}: {error}")
+        chosen = kernels_of(kernels or [], polybench=polybench or recount)
+        for each in _entered(chosen, read, failures):
+            found += each
             if output is not None:
-                output.write_text(json.dumps({"measurements": [asdict(each) for each in found]}))
+                output.write_text(json.dumps({"measurements": [asdict(entry) for entry in found]}))
     if not found:
         program.fail("; ".join(failures) or "nothing was measured", 1)
     rates = np.array([RATES[kind] for kind in Kind])
     now = losses(found, rates)
     result: dict[str, Any] = {"losses": now, "failures": failures, "measured": len(found)}
-    if fit:
-        result["rates"] = dict(zip((kind.name for kind in Kind), fitted(found, rates).tolist(), strict=True))
-        result["validated"] = validated(found, rates)
+    is_better = False
+    if fit or install:
+        new = fitted(found, rates)
+        result["rates"] = dict(zip((kind.name for kind in Kind), new.tolist(), strict=True))
+        result["fitted"], result["validated"] = losses(found, new), validated(found, rates)
+        is_better = mean_of(result["fitted"]) < mean_of(now) and mean_of(result["validated"]) <= mean_of(now)
+    if install:
+        result["installed"] = is_better
+        if is_better:
+            RATES_FILE.write_text(text_of(result["rates"]))
     if as_json:
         program.print_json(result)
     else:
-        program.results.print(_table(found, now), highlight=False)
-        program.results.print(f"the model now: {_summary(now)}", highlight=False)
-        if fit:
-            program.results.print(f"rates fitted to other kernels: {_summary(result['validated'])}", highlight=False)
-            for name, rate in result["rates"].items():
-                program.results.print(f"    Kind.{name}: {rate:.3g},", highlight=False)
-        for each in failures:
-            program.results.print(each, highlight=False, markup=False)
+        _print(found, result)
     if failures:
         raise typer.Exit(1)
 
 
+def _read(file: Path | None) -> list[Measurement]:
+    entries = json.loads(file.read_text())["measurements"] if file is not None else []
+    return [Measurement(**{**each, "sizes": tuple(each["sizes"])}) for each in entries]
+
+
+def _entered(kernels: Kernels, read: Sequence[Measurement], failures: list[str]) -> Iterator[list[Measurement]]:
+    """The measurements of each kernel: those that were read, counted anew, or new ones where none were.
+
+    Args:
+        kernels: which.
+        read: what a file has.
+        failures: what went wrong is added to these.
+    """
+    for name, (function, arguments) in kernels.items():
+        known = [each for each in read if each.kernel == name]
+        try:
+            if known:
+                yield list(recounted(known, function, arguments()))
+            elif not read:
+                yield list(measure(name, function, arguments()))
+        except Exception as error:
+            failures.append(f"{name}: {type(error).__name__}: {error}")
+
+
+def _print(measurements: Sequence[Measurement], result: Mapping[str, Any]) -> None:
+    lines = [f"the model now: {_summary(result['losses'])}"]
+    if "rates" in result:
+        lines.append(f"fitted rates: {_summary(result['fitted'])}")
+        lines.append(f"rates fitted to other kernels: {_summary(result['validated'])}")
+        lines += [f"    Kind.{name}: {rate:.3g}," for name, rate in result["rates"].items()]
+    if "installed" in result:
+        lines.append(f"written to {RATES_FILE}" if result["installed"] else "not written: they choose no better")
+    program.results.print(_table(measurements, result["losses"]), highlight=False)
+    for line in (*lines, *result["failures"]):
+        program.results.print(line, highlight=False, markup=False)
+
+
 def _summary(found: Mapping[str, float]) -> str:
     good = sum(loss <= NEAR for loss in found.values())
-    mean = math.exp(sum(map(math.log, found.values())) / len(found))
-    return f"{good} of {len(found)} first choices within {NEAR - 1:.0%} of the best, geometric mean {mean:.3f}"
+    return (
+        f"{good} of {len(found)} first choices within {NEAR - 1:.0%} of the best, geometric mean {mean_of(found):.3f}"
+    )
 
 
 def _table(measurements: Sequence[Measurement], found: Mapping[str, float]) -> Table:

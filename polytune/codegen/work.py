@@ -9,6 +9,7 @@ follows the sizes of tiles.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import assert_never
 
 from polytune.codegen.auto_vectorisation import AutoVectorisation
@@ -145,8 +146,8 @@ class _WorkWriter:
         own = [*(buffer.name for buffer in region.buffers), *(strip.name for strip in region.strips)]
         if own:
             described += f", ({''.join(f'{name!r}, ' for name in own)})"
-        if _relates_members(region):
-            described += f"{'' if own else ', ()'}, True"
+        if compared := _compared_members(region):
+            described += f"{'' if own else ', ()'}, {compared!r}"
         windows = [name for pair in region.windows for name in pair]
         target = ", ".join(windows) if windows else "$only_tile"
         with writer.indented(f"for {target} in $account.tiles({described}):"):
@@ -236,24 +237,22 @@ def _limits(bound: Expression) -> set[str]:
             return set()
 
 
-def _relates_members(region: RegionCode) -> bool:
-    """Return whether tiles differ by where they lie: there are bounds or conditions that compare two members, as those
-    of triangles do."""
+def _compared_members(region: RegionCode) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of members that bounds or conditions compare, as those of triangles do: tiles differ by where
+    they lie along these."""
     member_of = {name: number for number, pair in enumerate(region.windows) for name in pair}
     for number in range(len(region.windows)):
         member_of.update(dict.fromkeys(_driven_by(region, number) - member_of.keys(), number))
+    found: set[tuple[int, int]] = set()
     for node in walk_nodes(region.body):
-        compared: tuple[Expression, ...] = ()
+        leaves: tuple[Expression, ...] = ()
         if isinstance(node, For):
-            compared = (*walk(node.start), *walk(node.stop))
+            leaves = (*walk(node.start), *walk(node.stop))
         elif isinstance(node, If):
-            compared = tuple(walk(node.condition))
-        if (
-            len({member_of[leaf.name] for leaf in compared if isinstance(leaf, Iterator) and leaf.name in member_of})
-            > 1
-        ):
-            return True
-    return False
+            leaves = tuple(walk(node.condition))
+        members = {member_of[leaf.name] for leaf in leaves if isinstance(leaf, Iterator) and leaf.name in member_of}
+        found.update(combinations(sorted(members), 2))
+    return tuple(sorted(found))
 
 
 def _short_rows(scop: Scop, layouts: Mapping[str, str]) -> dict[str, int]:

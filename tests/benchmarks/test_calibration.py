@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.calibration import Measurement, app, fitted, kernels_of, losses, measure, validated
-from polytune.runtime.tuning.prediction import RATES
+from benchmarks import calibration
+from benchmarks.calibration import app, kernels_of, measure, recounted
+from benchmarks.rates import Measurement, fitted, losses, text_of, validated
+from polytune.runtime.tuning.rates import RATES
 from polytune.runtime.tuning.work import Kind
 
 PRIOR = np.array([RATES[kind] for kind in Kind])
@@ -33,7 +37,7 @@ def test_rates_that_explain_the_times_are_found() -> None:
     measurements = synthetic(rates)
     before, after = losses(measurements, PRIOR), losses(measurements, fitted(measurements, PRIOR))
     assert sum(after.values()) < sum(before.values())
-    assert np.median(list(after.values())) == 1.0
+    assert np.median(list(after.values())) < 1.02
     assert validated(measurements, PRIOR).keys() == after.keys()
 
 
@@ -50,6 +54,9 @@ def test_all_versions_of_a_kernel_are_measured() -> None:
     found = list(measure(name, function, arguments()))
     assert {each.version for each in found} >= {"source", "parallel"}
     assert all(each.seconds > 0 and len(each.counts) == len(Kind) for each in found)
+    stale = [replace(each, counts=(0.0,) * len(Kind)) for each in found]
+    assert list(recounted(stale, function, arguments())) == found
+    assert list(recounted([replace(found[0], version="gone")], function, arguments())) == []
 
 
 def test_measurements_of_a_file_are_taken(tmp_path) -> None:
@@ -62,3 +69,21 @@ def test_measurements_of_a_file_are_taken(tmp_path) -> None:
     assert set(result["losses"].values()) == {1.0} and result["rates"].keys() == {kind.name for kind in Kind}
     assert "12 of 12" in CliRunner().invoke(app, ["--measurements", str(file)]).stdout
     assert CliRunner().invoke(app, ["no_such_kernel"]).exit_code == 2
+
+
+def test_rates_that_choose_better_are_written(tmp_path, monkeypatch) -> None:
+    """As the module that polytune takes them from; rates that choose as well as they can stay."""
+    rates = PRIOR * 10 ** np.random.default_rng(1).uniform(-0.7, 0.7, len(PRIOR))
+    file, module = tmp_path / "measured.json", tmp_path / "rates.py"
+    monkeypatch.setattr(calibration, "RATES_FILE", module)
+    for source, is_written in ((PRIOR, False), (rates, True)):
+        entries = [{**vars(each), "sizes": [], "counts": list(each.counts)} for each in synthetic(source)]
+        file.write_text(json.dumps({"measurements": entries}))
+        ran = CliRunner().invoke(app, ["--measurements", str(file), "--install", "--json"])
+        assert ran.exit_code == 0, ran.output
+        assert module.exists() == is_written
+    names: dict[str, Any] = {}
+    exec(module.read_text(), names)
+    found = np.array([names["RATES"][kind] for kind in Kind])
+    assert found == pytest.approx([json.loads(ran.stdout)["rates"][kind.name] for kind in Kind], rel=0.01)
+    assert module.read_text() == text_of({kind.name: rate for kind, rate in names["RATES"].items()})

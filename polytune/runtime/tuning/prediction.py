@@ -2,8 +2,8 @@
 
 The time of a region is a sum over what is counted of it (``polytune.runtime.tuning.work``), each kind at a rate; what
 workers share out takes as long as the worker with the most pieces, and each region has a start that all wait for.  The
-rates were fitted to 66 kernels of applications in all their versions (``benchmarks/calibration.py``): what counts is
-that versions of one kernel come in the right order, more than that the times are right.
+rates were fitted to 96 kernels in all their versions (``benchmarks/calibration.py``): what counts is that versions of
+one kernel come in the right order, more than that the times are right.
 
 For some calls NumPy's library for products of matrices is no choice.
 """
@@ -20,39 +20,12 @@ from typing import Any
 from polytune.environment import MKL_THREADS, OPENBLAS_THREADS, OPENMP_THREADS
 from polytune.runtime.machine import machine
 from polytune.runtime.teams.threads import first_number
+from polytune.runtime.tuning.rates import RATES
 from polytune.runtime.tuning.work import Account, Kind
 from polytune.runtime.version import Version
 from polytune.tuner import Configuration, Space
 
-__all__ = ["RATES", "Prediction", "reason_against_library"]
-
-RATES: Mapping[Kind, float] = {
-    Kind.VECTOR_OPERATIONS: 0.293,
-    Kind.VECTOR_ACCESSES: 0.33,
-    Kind.GATHERED: 0.213,
-    Kind.VECTOR_DIVISIONS: 0.995,
-    Kind.VECTOR_CALLS: 4.94,
-    Kind.OPERATIONS: 0.0833,
-    Kind.ACCESSES: 0.117,
-    Kind.DIVISIONS: 1.38,
-    Kind.CALLS: 3.19,
-    Kind.WAITS: 0.022,
-    Kind.BRANCHES: 0.17,
-    Kind.LOOPS: 0.359,
-    Kind.REGISTERS: 0.284,
-    Kind.LINES_2: 0.01,
-    Kind.LINES_3: 0.496,
-    Kind.LINES_4: 3,
-    Kind.APART_2: 0.19,
-    Kind.APART_3: 0.0143,
-    Kind.APART_4: 10,
-    Kind.TILES: 9.32,
-    Kind.REGIONS: 62.7,
-    Kind.ROWS: 0.808,
-    Kind.SUMS_IN_MEMORY: 0.4,
-    Kind.UNFORESEEN_3: 2,
-}
-"""Nanoseconds of one thread for each that is counted."""
+__all__ = ["Prediction", "reason_against_library"]
 
 _TEAM = 3000.0  # nanoseconds more for a region that several threads begin and end together
 _TASK = 65.0  # nanoseconds for each task, where threads take them in turns
@@ -63,7 +36,8 @@ _TRIED_SIZES = (8, 32, 128, 512, 4096)
 _FEW_ROWS, _LONG_ROWS = (8, 32), (512, 1024, 2048, 4096)
 _WAITING = 0.3  # of the time, from which on it is memory that takes it
 _TUNED_VERSIONS = 3  # whose sizes are chosen too
-_WORTH = 0.8  # of the time before, from which on other sizes than those of the version are taken
+_WORTH_OF_SIZE = 0.95  # of the time before, from which on one size for all tiles is taken in place of the version's
+_WORTH_OF_ROWS = 0.8  # and tiles of few long rows
 _LEAST_ARITHMETIC = 0.6  # of that of the source order, below which an account has missed the loops that count
 _MOST_ARITHMETIC = 1.3
 _LEAST_OF_REGISTERS, _MOST_OF_REGISTERS = 0.15, 1.6
@@ -202,14 +176,16 @@ class Prediction:
         return min(found, key=self._seconds_or_never)
 
     def _with_better_sizes(self, start: Configuration) -> Configuration:
-        """Other sizes, one after the other, where they are expected to be clearly better."""
+        """One size for all tiles, where that is expected to be better: what one size alone gains, as a row of tiles of
+        few elements does, is less sure than what follows from the whole tile."""
         version, best = self._versions[str(start["version"])], start
-        for name in version.sizes:
-            for size in _TRIED_SIZES if name.startswith("tile") else ():
-                other = self._best_threads(version, {each: int(best[each]) for each in version.sizes} | {name: size})
-                limit = _WORTH * self._seconds_or_never(best)
-                if other is not None and self._seconds_or_never(other) < limit:
-                    best = other
+        tiles = [name for name in version.sizes if name.startswith("tile")]
+        limit = _WORTH_OF_SIZE * self._seconds_or_never(start)
+        for size in _TRIED_SIZES if tiles else ():
+            sizes = {each: int(start[each]) for each in version.sizes} | dict.fromkeys(tiles, size)
+            other = self._best_threads(version, sizes)
+            if other is not None and self._seconds_or_never(other) < min(limit, self._seconds_or_never(best)):
+                best = other
         return self._with_long_rows(best)
 
     def _account_of(self, configuration: Configuration) -> Account:
@@ -226,7 +202,7 @@ class Prediction:
         for (few, long), (rows, length) in product(permutations(tiles, 2), product(_FEW_ROWS, _LONG_ROWS)):
             sizes = {each: int(start[each]) for each in version.sizes} | {few: rows, long: length}
             other = self._best_threads(version, sizes)
-            limit = min(_WORTH * self._seconds_or_never(start), self._seconds_or_never(best))
+            limit = min(_WORTH_OF_ROWS * self._seconds_or_never(start), self._seconds_or_never(best))
             if other is not None and self._seconds_or_never(other) < limit:
                 best = other
         return best

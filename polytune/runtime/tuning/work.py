@@ -8,7 +8,6 @@ count by their area, and what few iterations do otherwise counts as if none did.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from enum import IntEnum, auto
@@ -17,6 +16,7 @@ import numpy as np
 
 from polytune.records import dataclass
 from polytune.runtime.tuning.footprints import LINE_BYTES, AccountedAccess, LoopStack, groups_of, pitch_of
+from polytune.runtime.tuning.tile_places import windows_of
 
 __all__ = ["Account", "Kind", "RegionAccount"]
 
@@ -57,13 +57,6 @@ _REGISTERS_OF_STEP = 2.0  # operations on vector registers for each product of t
 _REGISTERS_OF_ELEMENT = 85.0  # and for each vector of the matrices
 _CALLS_OF_LIBRARY = 8000.0  # calls of mathematical functions that take as long as to reach it by way of Python
 _ARITHMETIC_OF_VECTORS = 0.5  # the other operations load, store and splat
-_MIDDLE = (0.5,)
-_LATTICE = 7
-_PLACES = tuple(
-    tuple((step * place % _LATTICE + 0.5) / _LATTICE for step in (1, 2, 4, 3, 6, 5)) for place in range(_LATTICE)
-)
-"""The places along members of tiles that stand for all: points of a lattice, of which the first three coordinates are
-in each order once, so that triangles count by their area, and few tiles lie on diagonals where there are many."""
 
 
 @dataclass
@@ -136,7 +129,7 @@ class Account:
         copies: int,
         members: Sequence[tuple[int, ...]],
         own: Sequence[str] = (),
-        differ: bool = False,
+        compared: Sequence[tuple[int, int]] = (),
     ) -> Iterator[list[int]]:
         """The windows of tiles that stand for all of a region, lower and upper bound of each member: of the one in the
         middle, or, where they differ, of some in different places, each for its share.
@@ -148,7 +141,7 @@ class Account:
             members: the lower bound, the upper bound and the size of a tile of each member, and how many tiles an
                 outer one has.
             own: the memory of a worker that is used again for each tile, and so never comes from far away.
-            differ: whether what is done in a tile depends on where it lies.
+            compared: pairs of members that bounds compare, so that what is done in a tile depends on where it lies.
         """
         self._own = frozenset(own)
         counts = [max(0, -((lower - upper) // size)) for lower, upper, size, *_ in members]
@@ -164,9 +157,7 @@ class Account:
         region.counts[Kind.TILES] += executions * tiles
         region.counts[Kind.REGIONS] += waves
         self.regions.append(region)
-        places = _PLACES if differ else (_MIDDLE,)
-        windows = Counter(tuple(_window(members, counts, place)) for place in places)
-        for window, times in windows.items():
+        for window, share in windows_of(members, compared):
             self._windows.clear()
             self._fetched.clear()
             for number, (lower, upper, size, *_) in enumerate(members):
@@ -176,7 +167,6 @@ class Account:
                 self._loops.push(max(0, upper - lower) / max(1, min(size, upper - lower)), span=size)
             before, arithmetic = {id(each): each.counts.copy() for each in self.regions}, self.arithmetic
             yield list(window)
-            share = times / len(places)
             for each in self.regions if share < 1 else ():
                 old = before.get(id(each), [0.0] * len(Kind))
                 each.counts[:] = [was + share * (now - was) for was, now in zip(old, each.counts, strict=True)]
@@ -286,6 +276,8 @@ class Account:
             )
             if not level:
                 continue
+            # What an iteration of that loop leaves in the cache is there in the next one.
+            level -= 1
             around = math.prod(trips[:level])
             unforeseen = 0.0
             for each, is_apart, group in zip(lines, apart, groups, strict=True):
@@ -308,14 +300,15 @@ class Account:
         def lines_inside(outer: int) -> list[float]:
             return [self._loops.lines(group, outer) for group in groups]
 
-        level, lines = 0, lines_inside(0)
+        level, before, lines = 0, [], lines_inside(0)
         while level < depth and sum(lines) * LINE_BYTES > self.caches[-1]:
             level += 1
-            lines = lines_inside(level)
+            before, lines = lines, lines_inside(level)
         if not level:
             return
+        level -= 1
         around = math.prod(trips[:level])
-        for group, number in zip(groups, lines, strict=True):
+        for group, number in zip(groups, before, strict=True):
             along, varying = group[0][1], group[0][2]
             is_apart = last in varying and along != last and trips[last] > _FOLLOWED
             # Of the lines those that are not fetched ahead.
@@ -347,22 +340,6 @@ class Account:
         before.append((around, lines))
         kept[Kind.APART_4] += fresh * part
         kept[Kind.LINES_4] += fresh * (1.0 - part)
-
-
-def _window(members: Sequence[tuple[int, ...]], counts: Sequence[int], place: Sequence[float]) -> list[int]:
-    """Return the bounds of a whole tile, lower and upper one of each member.
-
-    Args:
-        members: the lower bound, the upper bound and the size of a tile of each.
-        counts: how many tiles there are along each.
-        place: where it lies along each, as a part of that.
-    """
-    window: list[int] = []
-    for number, ((lower, upper, size, *_), count) in enumerate(zip(members, counts, strict=True)):
-        whole = max(1, (upper - lower) // size) if count else 0
-        start = lower + int(place[number % len(place)] * whole) * size
-        window += [start, min(start + size, upper)]
-    return window
 
 
 def _steps_of(trips: float, lanes: float, cut: tuple[float, float] | None) -> float:
