@@ -304,7 +304,7 @@ def transfer(
     failures: list[str] = []
     left: list[str] = []
     for name in kernels or KERNELS:
-        program.live.print(name) if program.live.is_terminal else None
+        program.live.print(name)
         try:
             recordings = [
                 Recording(problem, keep / f"{name}-{problem.size}.jsonl", end) for problem in problems(name, FACTORS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import SearchError, SpaceError
+from polytune.errors import MeasurementError, SearchError, SpaceError
 from polytune.tuner import Budget, FiniteSearcher, Method
 
 
@@ -107,7 +107,19 @@ def test_what_is_no_search_is_refused_where_it_is_written(search, message):
         polytune.kernel(search=search)(scaled)
 
 
-def test_a_node_that_the_space_does_not_have():
-    kernel = polytune.kernel(search={"tiel_0": "random"}, **SETTINGS)(scaled)
-    with pytest.raises(SpaceError, match="tiel_0"):
-        call(kernel, 1)
+def test_a_node_that_the_space_does_not_have_is_refused_by_the_first_call():
+    """Short calls are not tuned at first, and a program should not be told in its middle."""
+    kernel = polytune.kernel(search={"tiel_0": "random"})(scaled)
+    B = np.full((40, 60), -1.0)
+    for _ in range(2):
+        with pytest.raises(SpaceError, match="there is no parameter 'tiel_0'; did you mean 'tile_0'"):
+            kernel(np.ones((40, 60)), B)
+    assert (B == -1.0).all()
+
+
+def test_a_model_that_cannot_be_read_is_refused_where_it_is_written(tmp_path):
+    with pytest.raises(MeasurementError, match=r"absent\.json cannot be read: No such file"):
+        polytune.kernel(search=f"profile:model={tmp_path / 'absent.json'}")(scaled)
+    (tmp_path / "other.json").write_text("[]")
+    with pytest.raises(MeasurementError, match=r"other\.json"):
+        polytune.kernel(search={"numeric": Method("profile", model=tmp_path / "other.json")})(scaled)

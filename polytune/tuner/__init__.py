@@ -7,7 +7,7 @@ application keeps calling; `HierarchicalTuner` is the search under both.  `make_
 
 from polytune.tuner.budget import Budget
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
-from polytune.tuner.hierarchy.methods import Search, check_search
+from polytune.tuner.hierarchy.methods import Search, check_nodes, check_search
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.memory import Key, Memory
 from polytune.tuner.models.analysis import DesignStep, VarianceRow
@@ -54,6 +54,7 @@ __all__ = [
     "Statistics",
     "Trial",
     "VarianceRow",
+    "check_nodes",
     "check_search",
     "make_search",
     "tune",

@@ -361,6 +361,27 @@ def test_copies_of_rows_are_made_in_vectors():
     assert counts[Kind.ACCESSES] - direct[Kind.ACCESSES] < 384 * 384 / 4
 
 
+def iterated(x, out):
+    for i in range(x.shape[0]):
+        value = x[i]
+        for _ in range(50):
+            value = 3.7 * value * (1.0 - value)
+        out[i] = value
+
+
+def test_one_size_for_all_tiles_is_taken_where_it_is_better(monkeypatch):
+    """Rows of vectors in registers begin anew in each tile; of a factorisation no tile is cut into thin slices."""
+    prediction = expected_of(*generated_of(iterated, np.ones(20000), np.zeros(20000)), monkeypatch)
+    first = prediction.ranked(lambda _: 0.1)[0]
+    assert min(first["tile_0"], 20000) >= 512
+    generated, _ = generated_of(decomposed, np.eye(4))
+    prediction = expected_of(generated, (400,) * len(generated.module.PARAMETERS), monkeypatch)
+    for each in prediction.ranked(lambda _: 0.1)[:3]:
+        sizes = {name: value for name, value in each.items() if name.startswith("tile")}
+        own = next(version.sizes for version in generated.module.VERSIONS if version.name == each["version"])
+        assert len(set(sizes.values())) <= 1 or sizes.items() <= own.items(), each
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(cases()))
 def test_every_version_of_every_kernel_tells_what_it_does(name):

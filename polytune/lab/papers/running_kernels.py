@@ -15,9 +15,11 @@ RUNNING_KERNELS = Table(
     ["paper", "where", "what", "command"],
     [
         [_H, "figure 1", "the graph of a space", "polytune inspect FILE:KERNEL --show space --picture space.svg"],
-        [_H, "figures 3, 4", "schedule trees and their partitions", "polytune inspect FILE:KERNEL --show schedule"],
+        [_H, "figures 2, 3", "schedule trees", "polytune inspect FILE:KERNEL --show schedule"],
+        [_H, "figure 4", "partitions of bands", "polytune inspect FILE:KERNEL --show partition"],
         [_H, "table 1", "what is tuned", "polytune inspect FILE:KERNEL --show space"],
-        [_H, "section 3.2.2", "counts and rules by region", "polytune inspect FILE:KERNEL --show counts"],
+        [_H, "section 3.2.2", "what rules go by", "polytune inspect FILE:KERNEL --show counts"],
+        [_H, "section 3.2.2", "what rules have refused, by region", "kernel.explain(), after calls"],
         [_H, "figure 5", "PolyBench beside compilers", "python -m benchmarks.cpu --dataset EXTRALARGE --plot FILE.svg"],
         [
             _H,

@@ -33,7 +33,7 @@ from polytune.runtime.tuning.tuning_mode import MODES
 from polytune.runtime.tuning.tuning_problem import TuningProblem, choices_for, history_key, make_tuner
 from polytune.signature import Signature, Structure
 from polytune.tracebacks import shows_frames_of_callers
-from polytune.tuner import Budget, Configuration, OnlineTuner, Search, Space, check_search
+from polytune.tuner import Budget, Configuration, OnlineTuner, Search, Space, check_nodes, check_search
 
 __all__ = ["PreparedCall", "PreparingKernel", "Provider"]
 
@@ -293,6 +293,7 @@ class PreparingKernel(TunableKernel):
             if found is None:
                 same = next((each for (types, _), each in self._generated.items() if types == signature), None)
                 found = self._provider(signature) if same is None else (same[0], same[1].again())
+                check_nodes(self._search, found[1].space)
                 self._generated[signature, threads] = found
             return found
 

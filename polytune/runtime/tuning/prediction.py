@@ -36,7 +36,8 @@ _TRIED_SIZES = (8, 32, 128, 512, 4096)
 _FEW_ROWS, _LONG_ROWS = (8, 32), (512, 1024, 2048, 4096)
 _WAITING = 0.3  # of the time, from which on it is memory that takes it
 _TUNED_VERSIONS = 3  # whose sizes are chosen too
-_WORTH = 0.8  # of the time before, from which on other sizes than those of the version are taken
+_WORTH_OF_SIZE = 0.95  # of the time before, from which on one size for all tiles is taken in place of the version's
+_WORTH_OF_ROWS = 0.8  # and tiles of few long rows
 _LEAST_ARITHMETIC = 0.6  # of that of the source order, below which an account has missed the loops that count
 _MOST_ARITHMETIC = 1.3
 _LEAST_OF_REGISTERS, _MOST_OF_REGISTERS = 0.15, 1.6
@@ -175,14 +176,16 @@ class Prediction:
         return min(found, key=self._seconds_or_never)
 
     def _with_better_sizes(self, start: Configuration) -> Configuration:
-        """Other sizes, one after the other, where they are expected to be clearly better."""
+        """One size for all tiles, where that is expected to be better: what one size alone gains, as a row of tiles of
+        few elements does, is less sure than what follows from the whole tile."""
         version, best = self._versions[str(start["version"])], start
-        for name in version.sizes:
-            for size in _TRIED_SIZES if name.startswith("tile") else ():
-                other = self._best_threads(version, {each: int(best[each]) for each in version.sizes} | {name: size})
-                limit = _WORTH * self._seconds_or_never(best)
-                if other is not None and self._seconds_or_never(other) < limit:
-                    best = other
+        tiles = [name for name in version.sizes if name.startswith("tile")]
+        limit = _WORTH_OF_SIZE * self._seconds_or_never(start)
+        for size in _TRIED_SIZES if tiles else ():
+            sizes = {each: int(start[each]) for each in version.sizes} | dict.fromkeys(tiles, size)
+            other = self._best_threads(version, sizes)
+            if other is not None and self._seconds_or_never(other) < min(limit, self._seconds_or_never(best)):
+                best = other
         return self._with_long_rows(best)
 
     def _account_of(self, configuration: Configuration) -> Account:
@@ -199,7 +202,7 @@ class Prediction:
         for (few, long), (rows, length) in product(permutations(tiles, 2), product(_FEW_ROWS, _LONG_ROWS)):
             sizes = {each: int(start[each]) for each in version.sizes} | {few: rows, long: length}
             other = self._best_threads(version, sizes)
-            limit = min(_WORTH * self._seconds_or_never(start), self._seconds_or_never(best))
+            limit = min(_WORTH_OF_ROWS * self._seconds_or_never(start), self._seconds_or_never(best))
             if other is not None and self._seconds_or_never(other) < limit:
                 best = other
         return best

@@ -36,10 +36,8 @@ class ExpectedTimes:
         if known.any():
             self._expected[known] = np.log(total[known])
             self._expected[~known] = np.median(self._expected[known])
-        # Whether each row has each value of each parameter, but for parameters of one value.
         columns = [column for column, levels in enumerate(space.levels) if len(levels) > 1]
-        parts = [np.eye(len(space.levels[column]))[space.rows[rows, column]] for column in columns]
-        self._values = np.concatenate(parts, axis=1) if parts else np.zeros((len(rows), 0))
+        self._levels = space.rows[rows][:, columns]
         self._places = {int(row): place for place, row in enumerate(rows)}
 
     def logarithms(self, costs: Mapping[int, float]) -> np.ndarray:
@@ -54,8 +52,8 @@ class ExpectedTimes:
         measured = [cost for row, cost in costs.items() if self._is_known(row, cost)]
         longer = np.log(measured) - self._expected[places]
         constant = np.median(longer)
-        by_value = np.linalg.solve(self._weights(places), self._values[places].T @ (longer - constant))
-        expected: np.ndarray = self._expected + constant + self._values @ by_value
+        shared, covariance = self._shared(places)
+        expected: np.ndarray = self._expected + constant + np.linalg.solve(covariance, longer - constant) @ shared
         return expected
 
     def doubts(self, costs: Mapping[int, float]) -> np.ndarray:
@@ -65,16 +63,27 @@ class ExpectedTimes:
         Args:
             costs: what was measured, by row; infinite where a row failed.
         """
-        values = self._values
-        spread = np.linalg.solve(self._weights(self._measured(costs)), values.T)
-        doubts: np.ndarray = np.sqrt(np.einsum("ij,ji->i", values, spread))
+        shared, covariance = self._shared(self._measured(costs))
+        learned = np.einsum("ij,ij->j", shared, np.linalg.solve(covariance, shared))
+        doubts: np.ndarray = np.sqrt(np.maximum(self._levels.shape[1] - learned, 0.0) / _PRIOR)
         return doubts
 
-    def _weights(self, places: np.ndarray) -> np.ndarray:
-        """The inverse of the covariance of what is learned of each value, of measurements at some places."""
-        seen = self._values[places]
-        weights: np.ndarray = seen.T @ seen + _PRIOR * np.eye(seen.shape[1])
-        return weights
+    def _shared(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How many values each row has in common with those measured, and the covariance of the measurements.
+
+        A parameter may have thousands of values, so this is linear regression in its dual form, whose systems are as
+        large as there are measurements (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2.1.2).
+
+        Args:
+            places: (m,) int64, of the measured rows.
+
+        Returns:
+            (m, n) and (m, m) float64.
+        """
+        shared = np.zeros((len(places), len(self._levels)))
+        for levels in self._levels.T:
+            shared += levels[places, None] == levels
+        return shared, shared[:, places] + _PRIOR * np.eye(len(places))
 
     def _measured(self, costs: Mapping[int, float]) -> np.ndarray:
         return np.array([self._places[row] for row, cost in costs.items() if self._is_known(row, cost)], dtype=np.int64)

@@ -12,7 +12,7 @@ from polytune.tuner.searchers import SEARCHES, EpsilonGreedy, FiniteSearcher, Me
 from polytune.tuner.searchers.method import checked
 from polytune.tuner.spaces.space import Space
 
-__all__ = ["BANDIT", "HIERARCHICAL", "Methods", "Search", "check_search", "methods_of"]
+__all__ = ["BANDIT", "HIERARCHICAL", "Methods", "Search", "check_nodes", "check_search", "methods_of"]
 
 BANDIT = "epsilon_greedy"
 """The method that chooses among combinations of nominal values, unless another is named."""
@@ -78,9 +78,8 @@ class Methods:
 
     def __init__(self, search: Search | None, space: Space):
         self._methods = methods_of(search)
+        check_nodes(search, space)
         for name, method in self._methods.items():
-            if name not in (NOMINAL, NUMERIC):
-                space[name]  # raises where there is none
             is_nominal = name == NOMINAL or (name != NUMERIC and space[name] not in space.numeric)
             _check(method, is_nominal=is_nominal)
             if method.name not in (BANDIT, SIMPLEX) and (lacking := SEARCHES.kind_of(method).lacks(method.settings)):
@@ -106,11 +105,23 @@ class Methods:
         return {name: str(method) for name, method in self._methods.items()}
 
 
+def check_nodes(search: Search | None, space: Space) -> None:
+    """See to it that a space has the nodes that a search names.
+
+    Raises:
+        SpaceError: it lacks one.
+    """
+    for name in methods_of(search):
+        if name not in (NOMINAL, NUMERIC):
+            space[name]  # raises where there is none
+
+
 def check_search(search: Search | None) -> None:
     """See to it that a search can be made, whatever the space.
 
     Raises:
         SearchError: it is none, or has no such setting or one that is out of its bounds.
+        MeasurementError: the file of a model of counters cannot be read.
         MissingLibraryError: it needs a library that is not installed.
     """
     for name, method in methods_of(search).items():

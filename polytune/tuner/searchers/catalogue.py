@@ -141,6 +141,7 @@ class Catalogue(Mapping[str, str]):
         method = Method.of(name)
         kind = self.kind_of(method)
         chosen = checked(method.name, kind, method.settings)
+        kind.check_files(chosen)
         if chosen and all(setting.types for setting in settings_of(kind)):  # others only a program can give
             kind(_SMALL, np.random.default_rng(0), **chosen)
 

@@ -76,6 +76,17 @@ class FiniteSearcher(ABC):
         """
         return ""
 
+    @classmethod  # noqa: B027
+    def check_files(cls, settings: Mapping[str, Any]) -> None:
+        """See to it that files named by settings can be read, where they are written and not when the search begins.
+
+        Args:
+            settings: as they are written, each of the right type.
+
+        Raises:
+            PolytuneError: one cannot be read, or has something else in it.
+        """
+
     def surround(self, values: Mapping[str, Any]) -> None:  # noqa: B027
         """Take in the values of parameters that are not in the space, before the first row is asked for.
 

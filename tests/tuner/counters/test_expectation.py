@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -52,6 +53,32 @@ def test_rows_of_which_nothing_is_known_are_in_the_middle_until_they_are_measure
     failed = times.logarithms({0: math.inf})
     assert np.isfinite(failed).all()
     assert np.isfinite(ExpectedTimes(SPACE, ROWS, np.zeros((len(ROWS), 2))).logarithms({0: 1.0})).all()
+
+
+def test_both_are_those_of_a_ridge_regression_on_values():
+    """Held against the regression written out, with a column for each value."""
+    costs = {row: seconds(row) * (1 + row % 3) for row in ROWS[::11].tolist()}
+    values = np.concatenate([np.eye(3)[SPACE.rows[:, 0]], np.eye(40)[SPACE.rows[:, 1]]], axis=1)
+    seen = values[list(costs)]
+    weights = seen.T @ seen + np.eye(43)
+    expected = np.log(TIMES.sum(axis=1))
+    longer = np.log(list(costs.values())) - expected[list(costs)]
+    by_value = np.linalg.solve(weights, seen.T @ (longer - np.median(longer)))
+    times = ExpectedTimes(SPACE, ROWS, TIMES)
+    assert times.logarithms(costs) == pytest.approx(expected + np.median(longer) + values @ by_value)
+    assert times.doubts(costs) == pytest.approx(np.sqrt(np.diag(values @ np.linalg.inv(weights) @ values.T)))
+
+
+def test_thousands_of_values_take_no_longer_than_the_measurements():
+    rng = np.random.default_rng(0)
+    configurations = [{"tile_0": int(a), "tile_1": int(b)} for a, b in rng.integers(1, 10**6, (4000, 2))]
+    space = FiniteSpace.from_configurations(("tile_0", "tile_1"), configurations)
+    rows = np.arange(len(space))
+    times = ExpectedTimes(space, rows, np.ones((len(rows), 1)))
+    costs = dict.fromkeys(rows[:50].tolist(), 1.0)
+    begun = time.process_time()
+    assert np.isfinite(times.logarithms(costs)).all() and (times.doubts(costs)[:50] < 1.0).all()
+    assert time.process_time() - begun < 2.0  # of a matrix of all values, some minutes
 
 
 def test_doubts_end_where_values_are_measured():

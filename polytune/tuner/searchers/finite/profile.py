@@ -134,6 +134,12 @@ class ProfileBased(FiniteSearcher):
             "TreeCounters, or the file that save_model has written); only kernels of polytune's own have one"
         )
 
+    @classmethod
+    def check_files(cls, settings: Mapping[str, Any]) -> None:
+        """Read the file of a model."""
+        if isinstance(settings.get("model"), str | os.PathLike):
+            load_model(settings["model"])
+
     def surround(self, values: Mapping[str, Any]) -> None:
         """Take in the values of parameters that are not in the space."""
         self._given = dict(values)
