@@ -82,9 +82,7 @@ def fitted(measurements: Sequence[Measurement], prior: np.ndarray) -> np.ndarray
         slope += _ORDER_WEIGHT * (slope_of_order - weights * _sums(slope_of_order, kernel)[kernel])
         slope += _LEVEL_WEIGHT * weights * (levels / np.sqrt(1 + levels**2))[kernel]
         moved = exponents - before
-        value = (
-            losses_of.mean() + (_ORDER_WEIGHT * order.sum() + _LEVEL_WEIGHT * (np.hypot(1, levels) - 1).sum()) / kernels
-        )
+        value = losses_of.sum() + _ORDER_WEIGHT * order.sum() + _LEVEL_WEIGHT * (np.hypot(1, levels) - 1).sum()
         gradient = (slope / kernels / times / 1e9) @ counts * rates
         return (
             float(value / kernels + _PRIOR_WEIGHT * (moved**2).mean()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from polytune.codegen.affine_range import difference
 from polytune.codegen.iteration_work import DIVISIONS
@@ -106,7 +106,7 @@ class AutoVectorisation:
                 if is_carried and (self.strict or not _is_sum(each) or _stays_in_memory(each, place)):
                     longest = max(longest, _depth(each.value))
             elif may_depend and _is_waited_for(assigns, number, place):
-                longest = max(longest, sum(_depth(one.value) for one in assigns))
+                longest = max(longest, _chain(assigns, number, place), 1)
             assigned.add(each.target.array)
         return longest
 
@@ -204,9 +204,53 @@ def _waits(read: Element, target: Element, place: LoopPlace, *, is_behind: bool)
     return is_behind or not ahead or not moved or ahead * moved < 0
 
 
+def _chain(assigns: Sequence[Assign], number: int, place: LoopPlace) -> int:
+    """Return how many operations one after another lie between what the iteration before has written and what an
+    assignment writes, by way of others in between.
+
+    Args:
+        assigns: those of an iteration, in their order.
+        number: which of them.
+        place: where they are.
+    """
+    target = assigns[number].target
+    known: dict[Element, int] = {}
+
+    def begins(read: Element) -> int | None:
+        if read in known:
+            return known[read]
+        is_carried = read.array == target.array and read != target and _waits(read, target, place, is_behind=False)
+        return 0 if is_carried else None
+
+    for each in assigns[: number + 1]:
+        if (found := _path(each.value, begins)) is not None:
+            known[each.target] = found
+    return known.get(target, _depth(assigns[number].value))
+
+
+def _path(node: Expression, begins: Callable[[Element], int | None]) -> int | None:
+    """Return how many operations one after another a value takes from the elements that a chain goes through.
+
+    Args:
+        node: the value.
+        begins: the operations before an element; None for one that the chain does not go through.
+    """
+    if isinstance(node, Element):
+        return begins(node)
+    found = [length for child in operands(node) if (length := _path(child, begins)) is not None]
+    if not found:
+        return None
+    return max(found) + _links(node)
+
+
+def _links(node: Expression) -> int:
+    """Return how many simple operations take as long as one."""
+    if isinstance(node, Call) or (isinstance(node, Binary) and node.operator in DIVISIONS):
+        return 4
+    return int(isinstance(node, Binary | Unary | Select | Power))
+
+
 def _depth(node: Expression) -> int:
     """Return how many operations one after another a value takes."""
     below = max((_depth(child) for child in operands(node)), default=0)
-    if isinstance(node, Call) or (isinstance(node, Binary) and node.operator in DIVISIONS):
-        return below + 4
-    return below + isinstance(node, Binary | Unary | Select | Power)
+    return below + _links(node)

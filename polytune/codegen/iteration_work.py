@@ -21,7 +21,7 @@ from polytune.codegen.loops import (
     RegionCall,
     Store,
 )
-from polytune.codegen.vectors.expressions import VECTOR, Lanes, VectorExpression, operands
+from polytune.codegen.vectors.expressions import VECTOR, Between, Lanes, Splat, VectorExpression, operands
 from polytune.frontend.expression import (
     Argument,
     Assign,
@@ -66,7 +66,8 @@ _AccessKey = tuple[_AccessPattern, tuple[Expression, ...]]
 
 @dataclass
 class IterationWork:
-    """The work of an iteration: operations, divisions, calls, conditions on data, and accesses.
+    """The work of an iteration: operations, divisions, calls, conditions on data, accesses, and of the vectors that the
+    code has the operations, and the elements that do not lie next to one another.
 
     An access is the bytes of an element, the loop along which elements are neighbours (-1 for none, -2 where that
     depends on data), all loops that it varies with, and the array; those that have equal subscripts but for the one
@@ -81,6 +82,7 @@ class IterationWork:
     calls: float = 0.0
     branches: float = 0.0
     vectors: float = 0.0
+    gathered: float = 0.0
     accesses: dict[_AccessKey, _AccessPattern] = field(default_factory=dict)
     vectors_of: dict[_AccessKey, set[Expression]] = field(default_factory=dict)
     pitches: dict[_AccessKey, int] = field(default_factory=dict)
@@ -121,6 +123,8 @@ class IterationReader:
         it = IterationWork()
         for node in nodes:
             self._enter_node(it, node, place)
+            if isinstance(node, Store) and node.apart is not None:
+                it.gathered += _most_lanes(nodes)
         return it
 
     def work_of_operations(self, operations: Sequence[Operation], place: LoopPlace) -> IterationWork:
@@ -184,6 +188,7 @@ class IterationReader:
                 return
             case Lanes(element):
                 self._enter_access(it, element, place, is_vector=True)
+                it.gathered += node.lanes * (node.apart is not None)
                 return
             case Binary(operator, left, right):
                 if operator in DIVISIONS:
@@ -289,6 +294,17 @@ class IterationReader:
 
     def _layout(self, element: Element) -> str:
         return self.layouts.get(element.array, "C")
+
+
+def _most_lanes(nodes: Sequence[Node]) -> int:
+    """Return how many lanes the vectors have that are stored next to what nodes load and compute."""
+    values = [node.value for node in nodes if isinstance(node, Let | Store)]
+    lanes = 1
+    while values:
+        value = values.pop()
+        lanes = max(lanes, value.lanes if isinstance(value, Lanes | Splat | Between) else 1)
+        values += operands(value)
+    return lanes
 
 
 def _stays(node: VectorExpression) -> bool:

@@ -178,7 +178,8 @@ class _WorkWriter:
         """
         accesses = ", ".join(map(repr, it.described)) + ("," if it.accesses else "")
         counts = ", ".join(f"{each:g}" for each in (it.operations, it.divisions, it.calls, it.branches, it.vectors))
-        stored = f", {sums}" if sums else ""
+        stored = f", {sums}" if sums or it.gathered else ""
+        stored += f", {it.gathered:g}" if it.gathered else ""
         self.writer.line(f"$account.add(({counts}), ({accesses}), {is_vector}, {chain}, {position}{stored})")
 
     def inner_loops(self, operation: Operation, place: LoopPlace) -> None:

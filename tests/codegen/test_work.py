@@ -361,6 +361,21 @@ def test_copies_of_rows_are_made_in_vectors():
     assert counts[Kind.ACCESSES] - direct[Kind.ACCESSES] < 384 * 384 / 4
 
 
+def recurrent_rows(x, y):
+    for i in range(x.shape[0]):
+        for j in range(1, x.shape[1]):
+            y[i, j] = 0.9 * y[i, j - 1] + 0.1 * x[i, j]
+
+
+def test_lanes_that_lie_apart_are_loaded_and_stored_one_by_one():
+    """Rows side by side in vectors: each iteration loads an element of each and stores one, wherever these lie."""
+    generated, parameters = generated_of(recurrent_rows, np.ones((64, 200)), np.ones((64, 200)))
+    name = next(version.name for version in generated.module.VERSIONS if version.name.endswith("parallel_registers"))
+    found = account_of(generated, name, *parameters)
+    assert 2 * 64 * 199 <= found.counts[Kind.GATHERED] <= 3 * 64 * 199
+    assert account_of(generated, "source", *parameters).counts[Kind.GATHERED] == 0
+
+
 def iterated(x, out):
     for i in range(x.shape[0]):
         value = x[i]

@@ -182,6 +182,7 @@ class Account:
         chain: int,
         position: int,
         sums: int = 0,
+        gathered: int = 0,
     ) -> None:
         """Enter what one iteration of the loops around does.
 
@@ -196,6 +197,7 @@ class Account:
             chain: how many operations wait for one another from iteration to iteration.
             position: which of the loops around is the innermost one, less those that are written out; -1 for none.
             sums: how many sums it loads and stores, instead of keeping them in registers.
+            gathered: how many elements of vectors that the code has do not lie next to one another.
         """
         times = self._loops.iterations()
         if not times:
@@ -234,6 +236,7 @@ class Account:
         self.arithmetic += times * (operations + divisions + calls + _ARITHMETIC_OF_VECTORS * vectors * lanes)
         kept[Kind.BRANCHES] += times * branches
         kept[Kind.REGISTERS] += times * vectors
+        kept[Kind.GATHERED] += times * gathered
         self._traffic(kept, accesses, position if is_inside else len(self._loops.trips) - 1)
 
     def product(self, rows: int, inner: int, columns: int, dtype: str) -> None:
