@@ -293,6 +293,15 @@ BODIES = {
         for k in range(n):
             b[k] = z[k] == z[0] or z[k] != z[k] or zs[k] != 0
     """,
+    "exponentials of complex numbers": """
+        z[0] = np.exp(z[7])
+        zs[0] = np.exp(zs[3])
+    """,
+    "an exponential of a complex number of NaN": "z[0] = np.exp(z[3])",
+    "an exponential of an infinite number": "z[0] = np.exp(complex(x * 1e400, a[2]))",
+    "an exponential of an infinite number that is turned": "z[0] = np.exp(complex(x * 1e400, a[7]))",
+    "an exponential of an infinite number without an angle": "z[0] = np.exp(complex(x * 1e400, a[4]))",
+    "an exponential of a number below all others": "z[0] = np.exp(complex(x * -1e400, a[4]))",
     "a complex array of its own": """
         own = np.empty((2, n), np.complex64)
         w = view(own, "w", "w a i")
