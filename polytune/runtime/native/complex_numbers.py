@@ -173,7 +173,7 @@ def exponential(
         for function, each in ((math.exp, real), (math.cos, angle), (math.sin, angle))
     )
     zero, infinity = (ir.Constant(parts.real.type, each) for each in (0.0, math.inf))
-    # The sine of 0 stays 0 beside an infinity or NaN, and of an infinite angle only an infinite size says more than NaN.
+    # The sine of 0 stays 0 beside an infinity or NaN, and of an infinite angle only an infinite size says more.
     is_real = builder.fcmp_ordered("==", sine, zero)
     is_nowhere = builder.fcmp_unordered("uno", cosine, cosine)
     is_nothing = builder.and_(is_nowhere, builder.fcmp_ordered("==", parts.real, builder.fneg(infinity)))
