@@ -289,8 +289,6 @@ class GeneratedKernel:
         filled = self._contexts.filled(invocation.values, scratch, invocation.parameters, tiles)
         version = self._versions[name]
         workers = min(configuration["threads"], current_threads()) if version.team else 0
-        returns = self._result is not None or self._verify is not None
-        is_tested = bool(module.INDEXES) or self._require is not None
         return BoundRun(
             self._contexts.copied(filled),
             self.functions.callable_of(version),
@@ -298,8 +296,8 @@ class GeneratedKernel:
             scratch,
             returned=returned,
             zeroed=frozenset(place for place, each in enumerate(module.SCRATCH) if each in module.ZEROED),
-            check=self._check_again if is_tested else None,
-            value=self._value_again() if returns else None,
+            check=self._check_again if module.INDEXES or self._require else None,
+            value=self._value_again() if self._result or self._verify else None,
             parameters=invocation.parameters,
             parameter_offset=self._contexts.first_scalar + 8 * len(module.SCALARS),
         )
@@ -321,11 +319,8 @@ class GeneratedKernel:
         """Return what makes of a call's arguments, its memory and its integers what the kernel returns."""
         result, extra = self._result, self._extra
         if self._verify is not None or result is None:
-            return self._value_of
+            return lambda values, scratch, parameters: self._value(values, parameters, scratch)
         return lambda values, scratch, parameters: result(*values, *[parameters[k] for k in extra], *scratch)
-
-    def _value_of(self, values: Sequence[Any], scratch: Sequence[np.ndarray], parameters: Sequence[int]) -> Any:
-        return self._value(values, parameters, scratch)
 
     @property
     def array_positions(self) -> Sequence[int]:

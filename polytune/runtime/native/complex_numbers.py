@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
 
 from polytune.runtime.native.kinds import NativeValue, NotNativeError, llvm_kind
 
-__all__ = ["ComplexParts", "arithmetic", "combined", "compared", "conjugate", "magnitude", "negated", "part"]
+__all__ = [
+    "ComplexParts",
+    "arithmetic",
+    "combined",
+    "compared",
+    "conjugate",
+    "exponential",
+    "magnitude",
+    "negated",
+    "part",
+]
 
 
 class ComplexParts:
@@ -139,3 +151,33 @@ def magnitude(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
     symbol = "hypotf" if kind == types.float32 else "hypot"
     function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(number, [number, number]), symbol)
     return NativeValue(kind, builder.call(function, [parts.real, parts.imag]))
+
+
+def exponential(
+    builder: ir.IRBuilder,
+    value: NativeValue,
+    functions: Mapping[Any, Callable[[ir.IRBuilder, NativeValue], NativeValue]],
+) -> NativeValue:
+    """Write ``np.exp(z)``, also of what is not finite: without a branch, so that loops with it become vectors.
+
+    Args:
+        builder: where the code goes.
+        value: a complex number.
+        functions: what writes C's functions of one float, by Python's names of them.
+    """
+    kind = value.kind.underlying_float
+    parts = ComplexParts(builder, value.kind, value.code)
+    real, angle = NativeValue(kind, parts.real), NativeValue(kind, parts.imag)
+    size, cosine, sine = (
+        functions[function](builder, each).code
+        for function, each in ((math.exp, real), (math.cos, angle), (math.sin, angle))
+    )
+    zero, infinity = (ir.Constant(parts.real.type, each) for each in (0.0, math.inf))
+    # The sine of 0 stays 0 beside an infinity or NaN, and of an infinite angle only an infinite size says more.
+    is_real = builder.fcmp_ordered("==", sine, zero)
+    is_nowhere = builder.fcmp_unordered("uno", cosine, cosine)
+    is_nothing = builder.and_(is_nowhere, builder.fcmp_ordered("==", parts.real, builder.fneg(infinity)))
+    is_endless = builder.and_(is_nowhere, builder.fcmp_ordered("==", parts.real, infinity))
+    found = builder.select(is_endless, infinity, builder.fmul(size, cosine))
+    turned = builder.select(is_real, sine, builder.fmul(size, sine))
+    return _made(builder, value.kind, builder.select(is_nothing, zero, found), builder.select(is_nothing, zero, turned))

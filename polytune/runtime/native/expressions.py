@@ -313,6 +313,8 @@ class Expressions:
                 return magnitude(self.builder, argument)
             if not isinstance(argument.kind, types.Number | types.Boolean):
                 raise NotNativeError(f"{function} of {argument.kind}")
+            if function is np.exp and isinstance(argument.kind, types.Complex):
+                return complex_numbers.exponential(self.builder, argument, MATHEMATICS)
             if function in CASTS:
                 wanted = CASTS[function]
                 if isinstance(wanted, types.Integer) and isinstance(argument.kind, types.IntegerLiteral):

@@ -12,6 +12,7 @@ from numba.core import types
 from polytune.relations import RELATIONS
 from polytune.runtime.intrinsics.vector_types import Mask, Vector
 from polytune.runtime.native import complex_numbers
+from polytune.runtime.native.float_division import float_division
 from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, common_kind
 from polytune.runtime.native.operations import integer_division, integer_remainder, power
 
@@ -63,6 +64,8 @@ def binary(builder: ir.IRBuilder, operator: ast.operator, left: NativeValue, rig
     first, second = (cast(builder, each.code, each.kind, kind) for each in (left, right))
     if isinstance(kind, types.Complex):
         return complex_numbers.arithmetic(builder, operator, kind, first, second)
+    if isinstance(kind, types.Float) and isinstance(operator, ast.FloorDiv | ast.Mod):
+        return NativeValue(kind, float_division(builder, kind, first, second)[isinstance(operator, ast.Mod)])
     if isinstance(kind, types.Float) and isinstance(operator, ast.Pow):
         return NativeValue(kind, power(builder, first, second))
     if isinstance(kind, types.Float) and type(operator) in _OF_FLOATS:

@@ -295,6 +295,34 @@ BODIES = {
         for k in range(n):
             b[k] = z[k] == z[0] or z[k] != z[k] or zs[k] != 0
     """,
+    "remainders of floats": """
+        for k in range(n):
+            a[k] = a[k] % 0.75 + (0.0 if k < 3 else x % -s[1])
+            s[k] = s[k] % np.float32(-0.3)
+    """,
+    "remainders of floats by what is 0 or negative": """
+        a[0] = a[7] % -2.5
+        a[1] = a[1] % x
+        a[4] = a[7] % a[2]
+        a[3] = a[3] % x
+        a[5] = -a[7] % x
+    """,
+    "quotients of floats that are rounded down": """
+        for k in range(n):
+            a[k] = a[k] // 0.75
+        s[0] = s[0] // np.float32(-0.3)
+        s[1] = s[1] // s[4]
+        s[4] = s[4] // np.float32(-0.3)
+    """,
+    "exponentials of complex numbers": """
+        z[0] = np.exp(z[7])
+        zs[0] = np.exp(zs[3])
+    """,
+    "an exponential of a complex number of NaN": "z[0] = np.exp(z[3])",
+    "an exponential of an infinite number": "z[0] = np.exp(complex(x * 1e400, a[2]))",
+    "an exponential of an infinite number that is turned": "z[0] = np.exp(complex(x * 1e400, a[7]))",
+    "an exponential of an infinite number without an angle": "z[0] = np.exp(complex(x * 1e400, a[4]))",
+    "an exponential of a number below all others": "z[0] = np.exp(complex(x * -1e400, a[4]))",
     "a complex array of its own": """
         own = np.empty((2, n), np.complex64)
         w = view(own, "w", "w a i")

@@ -132,7 +132,7 @@ REFUSED = {
         if z[0] < z[1]:
             a[0] = 1.0
     """,
-    "a function of complex numbers": "z[0] = np.exp(z[0])",
+    "a function of complex numbers": "z[0] = np.sqrt(z[0])",
     "a part of a number": "a[0] = x.real",
     "extrema of two types": "a[0] = np.maximum(x, s[0])",
     "a call of something else": "a[0] = np.linalg.norm(a[0])",
