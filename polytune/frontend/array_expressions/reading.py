@@ -92,6 +92,7 @@ def _meaning(frame: Frame, node: ast.Name) -> Any:
             return None
     if isinstance(binding, Stale):
         note_read(frame, binding)
+        return binding.made or binding
     return binding
 
 

@@ -1,4 +1,5 @@
-"""Arrays that a name means after a branch: one for both of its sides, which each side copies its own into."""
+"""Arrays that a name means after a branch, one for both of its sides, which each side copies its own into; and after a
+loop, that of the last iteration."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import allocate
 from polytune.frontend.array_expressions.values import ArrayValue, Shape
 from polytune.frontend.array_expressions.views import in_memory, whole
-from polytune.frontend.expression import Compare, Expression, Select
+from polytune.frontend.expression import Compare, Counter, Element, Expression, Iterator, Select, walk
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.meanings import ArrayBinding, ViewBinding
 from polytune.frontend.polyhedral.affine import as_index
@@ -131,3 +132,19 @@ def _is_new(frame: Frame, name: str, array: str) -> bool:
     """Return whether an array was made for a name, and nothing else has it."""
     is_local = frame.kernel.arrays[array].role is ArrayRole.LOCAL
     return is_local and frame.kernel.owners.get(array) == (id(frame.names), name) and names_of(frame, array) == {name}
+
+
+def is_of_all(frame: Frame, name: str, binding: ArrayBinding) -> bool:
+    """Return whether an array that the body of a loop makes for a name, and for no other, has the same extents in all
+    iterations: then the name means it after the loop.
+
+    Args:
+        frame: that of the body, at its end.
+        name: the name.
+        binding: what it means there.
+    """
+    array = binding.array
+    if array in frame.kernel.lists or not _is_new(frame, name, array):
+        return False
+    parts = (part for extent in frame.kernel.arrays[array].shape for part in walk(extent))
+    return not any(isinstance(part, Iterator | Counter | Element) for part in parts)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from polytune.frontend.array_expressions.assigning import make_own
-from polytune.frontend.array_expressions.sides import branch_key, make_common
+from polytune.frontend.array_expressions.sides import branch_key, is_of_all, make_common
 from polytune.frontend.expression import (
     Binary,
     Compare,
@@ -92,13 +92,13 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
     inner = frame.in_loop(iterator, first, last, step).inside(
         carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),
     )
-    _forget(inner, body_names.keys(), node.body)
+    _forget(inner, body_names.keys(), node.body, _kept(frame, node))
     changes = variable in body_names
     _begin_iteration(inner, node, variable, Value(Iterator(iterator), weak=True), is_stored=changes, is_changed=changes)
     lower(inner, node.body)
     location = frame.source.location(node)
     frame.nodes.append(RangeLoop(variable, iterator, first, last, step, tuple(inner.nodes), location))
-    _leave(frame, inner, body_names.keys())
+    _leave(frame, inner, node, body_names.keys(), has_run=_has_run(first, last, step))
     if not changes:
         _keep_variable(frame, node, variable, first, last, step)
 
@@ -175,7 +175,7 @@ def lower_sequential(
         repeated=frame.repeated + (not known),
         carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),
     )
-    _forget(inner, names.keys(), node.body)
+    _forget(inner, names.keys(), node.body, _kept(frame, node))
     name = frame.unique(variable)
     is_kept = name in frame.kernel.knowledge.in_memory
     value = Value(Counter(counter), weak=True)
@@ -184,7 +184,7 @@ def lower_sequential(
     ends = [as_index(bound.expression) if known else convert(bound, "int64") for bound in (start, stop)]
     operation = Loop(counter, ends[0], ends[1], step, operations_of(inner.nodes))
     frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
-    _leave(frame, inner, names.keys())
+    _leave(frame, inner, node, names.keys(), has_run=_has_run(ends[0], ends[1], step) if known else None)
     frame.bindings[variable] = ScalarBinding(name) if is_kept else Stale()
 
 
@@ -341,26 +341,40 @@ def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
         repeated=frame.repeated + 1,
         carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),
     )
-    _forget(inner, names.keys(), node.body)
+    _forget(inner, names.keys(), node.body, _kept(frame, node))
     test = condition(replace(inner, pure=True), node.test)
     if isinstance(test.expression, Constant) and not test.expression.value:
         return
     lower(inner, node.body)
     operation = While(test.expression, operations_of(inner.nodes))
     frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
-    _leave(frame, inner, names.keys())
+    _leave(frame, inner, node, names.keys())
 
 
 def _make_own(frame: Frame, node: ast.For | ast.While) -> None:
-    """Make, before a loop, copies of arrays that others take the place of in it, unless each iteration begins so."""
-    replaced = [name for name in assigned_names(node.body) if not _is_replaced_first(name, node.body)]
+    """Make, before a loop, copies of arrays that others take the place of in it, unless each iteration begins so and
+    none is read after the loop."""
+    kept = _kept(frame, node)
+    replaced = [name for name in assigned_names(node.body) if name in kept or not _is_replaced_first(name, node.body)]
     make_own(frame, node, node.body, replaced)
 
 
-def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt]) -> None:
+def _kept(frame: Frame, node: ast.For | ast.While) -> set[str]:
+    """The names of arrays that are read after a loop which gives them others; what that assigns are elements."""
+    known = frame.kernel.knowledge.read_after
+    return {name for name in assigned_names(node.body) if branch_key(frame, node, name) in known}
+
+
+def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt], kept: Collection[str]) -> None:
     """Forget, at a loop's start, the values that its body assigns: they may be those of the iteration before.
 
     So may arrays be, unless the body gives the name a new one before it does anything else with it.
+
+    Args:
+        inner: the frame of the body.
+        names: those that the body assigns.
+        body: its statements.
+        kept: the names of arrays that are read after the loop.
     """
     pinned = set()
     for name in names:
@@ -370,10 +384,12 @@ def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt]) -> Non
         elif isinstance(binding, ValueBinding | ObjectBinding):
             inner.bindings[name] = Stale()
         elif isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding):
-            if _is_replaced_first(name, body):
+            if name not in kept and _is_replaced_first(name, body):
                 inner.bindings[name] = Stale(array=True)
             else:
                 pinned.add(name)
+        elif isinstance(binding, Stale) and binding.made is not None:
+            inner.bindings[name] = Stale(array=True)
     inner.pinned |= pinned
 
 
@@ -387,15 +403,42 @@ def _is_replaced_first(name: str, body: Sequence[ast.stmt]) -> bool:
     return False
 
 
-def _leave(frame: Frame, inner: Frame, names: Iterable[str]) -> None:
-    """Leave a loop: variables in memory stay; values that its body assigned are those of an iteration now unknown."""
+def _has_run(start: Expression, stop: Expression, step: int) -> Expression:
+    """The condition that a loop has iterations."""
+    return Compare("<" if step > 0 else ">", start, stop)
+
+
+def _leave(
+    frame: Frame,
+    inner: Frame,
+    node: ast.For | ast.While,
+    names: Iterable[str],
+    has_run: Expression | None = None,
+) -> None:
+    """Leave a loop: variables in memory stay; values that its body assigned are those of an iteration now unknown.
+
+    A name that had no meaning before, and gets an array of its own in each iteration, means that of the last one.  One
+    that had an array, and is found to be read, gets its elements assigned in another walk.
+
+    Args:
+        frame: that around the loop.
+        inner: that of its body.
+        node: the loop.
+        names: those that the body assigns.
+        has_run: whether the loop has iterations; None where that depends on data.
+    """
     for name in names:
-        binding = inner.bindings.get(name)
-        if isinstance(binding, ValueBinding) or (
-            isinstance(binding, ObjectBinding) and binding != frame.bindings.get(name)
-        ):
+        binding, before = inner.bindings.get(name), frame.bindings.get(name)
+        if isinstance(binding, ValueBinding) or (isinstance(binding, ObjectBinding) and binding != before):
             frame.bindings[name] = Stale()
-        elif isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding) and binding != frame.bindings.get(name):
+        elif isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding) and binding != before:
+            if isinstance(before, ArrayBinding | ViewBinding):
+                frame.bindings[name] = Stale(array=True, branches=frozenset({branch_key(frame, node, name)}))
+            elif has_run is not None and isinstance(binding, ArrayBinding) and is_of_all(inner, name, binding):
+                frame.bindings[name] = Stale(array=True, made=binding, has_run=has_run)
+            else:
+                frame.bindings[name] = Stale(array=True)
+        elif isinstance(binding, Stale) and binding.made is not None:
             frame.bindings[name] = Stale(array=True)
         elif binding is not None:
             frame.bindings[name] = binding

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from polytune.frontend.array_expressions.values import ArrayValue, Selection
+from polytune.frontend.expression import Expression
 from polytune.frontend.promotion import Value
 from polytune.records import dataclass
 
@@ -110,10 +111,14 @@ class Stale:
     Attributes:
         array: whether it is an array on some of them.
         branches: the branches at whose ends it means different arrays, by their files, places and the name.
+        made: the array that a loop has made for it in its last iteration, if it has had any.
+        has_run: whether the loop has had any.
     """
 
     array: bool = False
     branches: frozenset[tuple[str, int, int, str]] = frozenset()
+    made: ArrayBinding | None = None
+    has_run: Expression | None = None
 
 
 @dataclass(frozen=True)

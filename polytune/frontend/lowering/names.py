@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune.frontend.array_expressions.sizes import require
 from polytune.frontend.lowering.frame import Frame, ReconsiderError, SidesOfBranchError, UnknownNameError
 from polytune.frontend.lowering.meanings import (
     ArrayBinding,
@@ -60,32 +61,7 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
             "compute it from the other parts: r = b - A @ x, and np.sum(r * r)",
         )
     if isinstance(binding, Stale):
-        if frame.unique(name) in frame.kernel.knowledge.unknown:
-            raise UnknownNameError(name)
-        note_read(frame, binding)
-        if binding.array and name in frame.kernel.results:
-            raise frame.source.refusal(
-                node,
-                f"{frame.source.name} returns arrays of different types, shapes or numbers of dimensions",
-                "what a call gives must be one array, whichever return runs",
-                "give all that it returns one shape and type: return np.zeros(n, A.dtype), or A.astype(np.float64)",
-            )
-        if binding.array:
-            raise frame.source.refusal(
-                node,
-                f"the array {name!r} is read where it may be one of several",
-                "it is assigned in a loop or a branch that ends before, and which array a name means must not depend "
-                "on what has run",
-                f"make the array before, and assign its elements there: {name}[:] = ...",
-            )
-        if frame.unique(name) in frame.kernel.knowledge.in_memory:
-            raise frame.source.refusal(
-                node,
-                f"{name!r} means an array, a tuple or None on one way that leads here, and something else on another",
-                "what a name means must be known without running the program",
-                "use a name of its own for each",
-            )
-        raise ReconsiderError(frame.unique(name))
+        return _settled(frame, node, binding)
     if binding is not None:
         return binding
     if name in frame.assigned:
@@ -113,6 +89,52 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
             "it is neither an argument, nor a variable of the kernel, nor a name of its module",
             "define it before the kernel is called, or pass it as an argument",
         ) from None
+
+
+def _settled(frame: Frame, node: ast.Name, binding: Stale) -> Meaning:
+    """Return what a name means whose value differs between the ways that lead here, if that is known after all.
+
+    Args:
+        frame: where it is read.
+        node: the name.
+        binding: what is known of it.
+
+    Raises:
+        UnsupportedSourceError, UnknownNameError, SidesOfBranchError, ReconsiderError: as ``lookup`` says.
+    """
+    name = node.id
+    if frame.unique(name) in frame.kernel.knowledge.unknown:
+        raise UnknownNameError(name)
+    note_read(frame, binding)
+    if binding.made is not None and binding.has_run is not None:
+        what = f"the array {name!r} is read after a loop without iterations, which would have made it"
+        remedy = f"pass arguments with which the loop runs, or begin with an array: {name} = np.zeros(...)"
+        reason = "Python raises UnboundLocalError here, or has what an earlier loop made"
+        require(frame, node, binding.has_run, what, (), remedy, reason=reason, late=True)
+        return binding.made
+    if binding.array and name in frame.kernel.results:
+        raise frame.source.refusal(
+            node,
+            f"{frame.source.name} returns arrays of different types, shapes or numbers of dimensions",
+            "what a call gives must be one array, whichever return runs",
+            "give all that it returns one shape and type: return np.zeros(n, A.dtype), or A.astype(np.float64)",
+        )
+    if binding.array:
+        raise frame.source.refusal(
+            node,
+            f"the array {name!r} is read where it may be one of several",
+            "it is assigned in a loop or a branch that ends before, and which array a name means must not depend "
+            "on what has run",
+            f"make the array before, and assign its elements there: {name}[:] = ...",
+        )
+    if frame.unique(name) in frame.kernel.knowledge.in_memory:
+        raise frame.source.refusal(
+            node,
+            f"{name!r} means an array, a tuple or None on one way that leads here, and something else on another",
+            "what a name means must be known without running the program",
+            "use a name of its own for each",
+        )
+    raise ReconsiderError(frame.unique(name))
 
 
 def outside_object(frame: Frame, node: ast.expr) -> Any:

@@ -6,8 +6,9 @@ context of the kernel does not say that both arrays have as many rows.  But wher
 executed they do.  Written with one parameter in place of several, dependences, schedules and loops have fewer cases.
 
 With D the instances of a statement as the source has them, D' those with the one parameter, and V the parameters for
-which a call is refused before anything is executed, the two programs are the same if all parameters for which D and D'
-differ are in V, for each statement.
+which a call is refused before anything is executed, the two programs execute the same if all parameters for which D and
+D' differ are in V, for each statement.  They compute the same as each parameter that a statement mentions, in what it
+computes as well, equals the one in its place for all of D outside of V.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.frontend.expression import Element, ParameterValue, map_children
+from polytune.frontend.expression import Element, ParameterValue, map_children, walk
 from polytune.frontend.lowering.frame import KernelWalk
 from polytune.frontend.polyhedral.budget import PROOF_BUDGET, within_budget
 from polytune.frontend.polyhedral.build import ModelBuilder, SourceOrder
@@ -119,13 +120,15 @@ def _equal_pair(constraint: isl.Constraint) -> tuple[str, str] | None:
 
 
 def _mentioned(statement: Statement) -> set[str]:
-    """The parameters that the instances of a statement depend on."""
+    """The parameters that the instances of a statement depend on, and those that they compute with."""
     kind, domain = isl.dim_type.param, statement.domain
-    return {
+    of_instances = {
         str(domain.get_dim_name(kind, position))
         for position in range(domain.dim(kind))
         if domain.involves_dims(kind, position, 1)
     }
+    parts = (part for operation in statement.operations for part in walk(operation))
+    return of_instances | {part.name for part in parts if isinstance(part, ParameterValue)}
 
 
 def _renamed(node: Any, names: Mapping[str, str], locations: ElementLocations) -> Any:

@@ -30,6 +30,14 @@ def apart(e: Any, h: Any, steps: Any) -> None:
         e[:, 0] += h[:, 0]
 
 
+def counted(e: Any, h: Any, steps: Any) -> None:
+    """Extents as numbers, whether or not there are steps."""
+    rows, columns = h.shape
+    for _ in range(steps):
+        h[:, :-1] -= 0.5 * (e[:, 1:] - e[:, :-1])
+    h[0, 0] = columns + 10.0 * rows
+
+
 def parameters_of(function: Callable[..., None]) -> dict[str, set[str]]:
     """The parameters that the instances of each statement depend on."""
     arrays = (np.zeros((5, 6)), np.zeros((5, 6)), 2)
@@ -55,7 +63,7 @@ def test_extents_that_are_not_checked_in_every_call_stay_apart() -> None:
     assert first == {"h_0"}
 
 
-@pytest.mark.parametrize("function", [fields, apart])
+@pytest.mark.parametrize("function", [fields, apart, counted])
 def test_calls_mean_what_they_mean_to_numpy(function: Callable[..., None]) -> None:
     """Arrays without rows or columns, and others that do not fit, with steps and without."""
     kernel, generator = polytune.kernel()(function), np.random.default_rng(0)

@@ -202,18 +202,18 @@ def array_in_a_name(A):
 
 @refused("the array 't' is read where it may be one of several", "t")
 def array_of_the_last_iteration(A):
-    for i in range(len(A)):
-        t = A * 2.0
-        A[i] = t[i]
+    for i in range(1, len(A)):
+        t = A[:i] * 2.0
+        A[i] = t[0]
     A[0] = t[0]
 
 
 @mended(array_of_the_last_iteration, VECTOR, "make the array before, and assign its elements there")
 def array_from_before(A):
     t = A * 2.0
-    for i in range(len(A)):
-        t[:] = A * 2.0
-        A[i] = t[i]
+    for i in range(1, len(A)):
+        t[:i] = A[:i] * 2.0
+        A[i] = t[0]
     A[0] = t[0]
 
 
