@@ -69,7 +69,7 @@ class ExpectedTimes:
         return doubts
 
     def _shared(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How many values each row has in common with those measured, and the covariance of the measurements.
+        """The numbers of values that rows have in common with those measured, and the covariance of the measurements.
 
         A parameter may have thousands of values, so this is linear regression in its dual form, whose systems are as
         large as there are measurements (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2.1.2).

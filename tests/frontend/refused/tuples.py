@@ -158,8 +158,8 @@ def array_of_a_tuple(A, B):
 @refused("'t', a tuple, is subscripted by what is only known while the kernel runs", "t")
 def variable_place_in_a_tuple(A):
     t = A[0], A[1]
-    for i in range(2):
-        A[i + 2] = t[i]
+    for i in range(2, len(A)):
+        A[i] = t[i % 2]
 
 
 @mended(variable_place_in_a_tuple, VECTOR, "or an array: t = np.empty(n)")
@@ -167,5 +167,5 @@ def array_in_place_of_a_tuple(A):
     t = np.empty(2)
     t[0] = A[0]
     t[1] = A[1]
-    for i in range(2):
-        A[i + 2] = t[i]
+    for i in range(2, len(A)):
+        A[i] = t[i % 2]
