@@ -35,6 +35,7 @@ def written_later(X, y, w, steps):
         if i > 0:
             w[0] += r[0]
     q[1] += 1.0
+    q *= 2.0
     return q.sum() + w[0]
 
 

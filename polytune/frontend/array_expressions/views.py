@@ -11,7 +11,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add, pro
 from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Shape, Subscripts
 from polytune.frontend.expression import Element, Expression, Iterator, map_children
 from polytune.frontend.lowering.frame import Frame, KernelWalk
-from polytune.frontend.lowering.meanings import ArrayBinding, ViewBinding
+from polytune.frontend.lowering.meanings import ArrayBinding, Stale, ViewBinding
 from polytune.frontend.promotion import Value
 
 
@@ -151,7 +151,7 @@ def bound_array(frame: Frame, node: ast.expr) -> ArrayValue | None:
     if not isinstance(node, ast.Name):
         return None
     match frame.bindings.get(node.id):
-        case ArrayBinding(array):
+        case ArrayBinding(array) | Stale(made=ArrayBinding(array)):
             return whole(frame, node, array)
         case ViewBinding(view):
             return view

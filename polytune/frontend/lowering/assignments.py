@@ -21,6 +21,7 @@ from polytune.frontend.lowering.meanings import (
     Binding,
     ObjectBinding,
     ShapeBinding,
+    Stale,
     TupleBinding,
     ValueBinding,
     ViewBinding,
@@ -150,6 +151,8 @@ def assign_augmented(frame: Frame, node: ast.AugAssign) -> None:
         replace_by_product(frame, node, readable, evaluate)
         return
     if isinstance(node.target, ast.Name):
+        if isinstance(frame.bindings.get(node.target.id), Stale):
+            lookup(frame, _as_read(node.target))  # it is read, too, which may not be allowed
         array = bound_array(frame, node.target)
         if array is not None:
             update(frame, node, operator_symbol(frame, node, node.op), array, evaluate(frame, node.value))
@@ -177,6 +180,8 @@ def assign_augmented(frame: Frame, node: ast.AugAssign) -> None:
 
 
 def _loaded(target: ast.expr) -> ast.expr:
-    if isinstance(target, ast.Name):
-        return ast.Name(target.id, ast.Load())
-    return target
+    return _as_read(target) if isinstance(target, ast.Name) else target
+
+
+def _as_read(target: ast.Name) -> ast.Name:
+    return ast.copy_location(ast.Name(target.id, ast.Load()), target)
