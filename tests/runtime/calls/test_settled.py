@@ -13,6 +13,7 @@ import polytune
 from polytune.errors import ArgumentError
 from polytune.history import HistoryStore
 from polytune.runtime.modules.generated import GeneratedKernel
+from polytune.runtime.teams.threads import current_threads
 from polytune.tuner import choosing
 from tests.runtime.calls.settled_calls import check, settle
 
@@ -229,11 +230,11 @@ def test_integers_that_sizes_follow_from_are_compared(tmp_path, made):
 def test_another_number_of_threads_is_another_case(kernel, made):
     given = arrays()
     shortened(kernel, made, *given, 2.0, 1)
-    before = numba.get_num_threads()
+    before, used = numba.get_num_threads(), current_threads()
     try:
         numba.set_num_threads(1)
         check(kernel, *given, 2.0, 1)
-        assert made[-1] == (before == 1)
+        assert made[-1] == (used == 1)
     finally:
         numba.set_num_threads(before)
 
