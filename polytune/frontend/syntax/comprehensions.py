@@ -233,33 +233,100 @@ class _Loops:
 
 
 def written_out(node: ast.expr, meaning: Meaning) -> ast.expr | None:
-    """A list of a constant number of elements that a comprehension makes, or ``tuple(...)`` of a generator
-    expression; None for any other expression.
+    """A list of a constant number of elements that a comprehension makes, ``tuple(...)`` of a generator expression, or
+    the ``sum(...)`` of one, ``start + first + second + ...``; None for any other expression.
+
+    The elements that are summed may so be arrays, of which each sum is another one.
 
     Args:
         node: the expression.
         meaning: what names from outside of the function mean.
     """
-    made: type[ast.List] | type[ast.Tuple] = ast.List
     match node:
-        case ast.ListComp(element, [generator]):
+        case ast.ListComp():
+            elements = _elements(node, meaning)
+            return None if elements is None else placed(ast.List(elements, ast.Load()), node)
+        case ast.Call(function, [ast.GeneratorExp() | ast.ListComp() as comprehension, *others], keywords):
             pass
-        case ast.Call(function, [ast.GeneratorExp(element, [generator]) | ast.ListComp(element, [generator])], []):
-            if not any(meaning(function) is each for each in _DISPLAYS):
-                return None
-            made = ast.Tuple if meaning(function) is builtins.tuple else ast.List
         case _:
             return None
-    values = None if generator.ifs or generator.is_async else _values(generator.iter, meaning)
-    if values is None or len(values) > MOST_WRITTEN_OUT:
+    called = meaning(function)
+    if any(called is each for each in _DISPLAYS) and not others and not keywords:
+        elements = _elements(comprehension, meaning)
+        kind = ast.Tuple if called is builtins.tuple else ast.List
+        return None if elements is None else placed(kind(elements, ast.Load()), node)
+    start = [*others, *(keyword.value for keyword in keywords if keyword.arg == "start")]
+    if called is not builtins.sum or len(start) > 1 or len(start) < len(others) + len(keywords):
         return None
-    elements = []
-    for value in values:
-        names = _names(generator.target, value)
-        if names is None:
-            return None
-        elements.append(replaced(element, names))
-    return placed(made(elements, ast.Load()), node)
+    elements = _elements(comprehension, meaning)
+    if elements is None:
+        return None
+    total: ast.expr = start[0] if start else ast.Constant(0)
+    for element in elements:
+        total = ast.BinOp(total, ast.Add(), element)
+    return placed(total, node)
+
+
+def _elements(node: Comprehension, meaning: Meaning) -> list[ast.expr] | None:
+    """The elements of a comprehension, of which the source shows how many there are; None where it does not, and where
+    they are more than are written out, or assign names."""
+    if any(isinstance(each, ast.NamedExpr) for each in ast.walk(node)):
+        return None
+    ways: list[dict[str, ast.expr]] = [{}]
+    for generator in node.generators:
+        further: list[dict[str, ast.expr]] = []
+        for names in ways:
+            values = None if generator.is_async else _values(replaced(generator.iter, names), meaning)
+            for value in values or ():
+                found = _names(generator.target, value)
+                if found is None:
+                    return None
+                outcomes = [_outcome(replaced(test, names | found), meaning) for test in generator.ifs]
+                if None in outcomes:
+                    return None
+                further += [names | found] * all(outcomes)
+            if values is None or len(further) > MOST_WRITTEN_OUT:
+                return None
+        ways = further
+    return [replaced(node.elt, names) for names in ways]
+
+
+def _outcome(test: ast.expr, meaning: Meaning) -> bool | None:
+    """The outcome of a test of constants; None for any other test."""
+    value = _constant(test, meaning)
+    return None if value is None else bool(value)
+
+
+_ARITHMETIC = (
+    *(ast.expr_context, ast.cmpop, ast.boolop, ast.unaryop, ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv),
+    *(ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Constant, ast.Tuple),
+)
+"""What an expression of constants may consist of, besides calls of ``abs``."""
+
+
+def _constant(node: ast.expr, meaning: Meaning) -> Any:
+    """The value of an expression of constants; None for any other one."""
+    calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+    functions = [call.func for call in calls if isinstance(call.func, ast.Name) and call.func.id == "abs"]
+    if len(functions) < len(calls) or any(meaning(each) is not builtins.abs for each in functions):
+        return None
+    rest = [each for each in ast.walk(node) if not (isinstance(each, ast.Call) or each in functions)]
+    if not all(isinstance(each, _ARITHMETIC) for each in rest) or any(map(_may_be_large, rest)):
+        return None
+    try:
+        return eval(compile(ast.Expression(placed(node, node)), "<constant>", "eval"), {"__builtins__": {"abs": abs}})
+    except (TypeError, ZeroDivisionError):
+        return None
+
+
+def _may_be_large(node: ast.AST) -> bool:
+    """Return whether a part of an expression is no number, or computes with tuples, which may become long."""
+    match node:
+        case ast.Constant(value):
+            return not isinstance(value, int | float)
+        case ast.BinOp(left, _, right):
+            return isinstance(left, ast.Tuple) or isinstance(right, ast.Tuple)
+    return False
 
 
 def _values(node: ast.expr, meaning: Meaning) -> list[ast.expr] | None:
@@ -280,7 +347,8 @@ def _integer(node: ast.expr, meaning: Meaning) -> int | None:
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError):
-        value = meaning(node)
+        value = _constant(node, meaning)
+        value = meaning(node) if value is None else value
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
