@@ -188,7 +188,15 @@ class DataError(ArgumentError):
 
     def at(self, location: SourceLocation) -> DataError:
         """The same error at another place."""
-        return DataError(location, self.what)
+        return type(self)(location, self.what)
+
+
+EMPTY_LIST = "pop from an empty list"
+"""The text of an ``EmptyListError``, Python's own."""
+
+
+class EmptyListError(DataError, IndexError):
+    """A list has had no element to give, as Python's IndexError says; found while the kernel ran."""
 
 
 _LATE = (
@@ -212,7 +220,9 @@ def found_late(
         arrays, references: of a subscript that is out of range, the arrays and the references there.
         what: what else is wrong; empty for a subscript.
     """
-    return DataError(location, what) if what else SubscriptError(location, arrays, references, is_late=True)
+    if what:
+        return EmptyListError(location, what) if what == EMPTY_LIST else DataError(location, what)
+    return SubscriptError(location, arrays, references, is_late=True)
 
 
 class CompilationError(PolytuneError):

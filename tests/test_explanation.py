@@ -14,7 +14,8 @@ from tests.schedule.kernels import polybench_case
 def test_every_version_is_explained_once(name: str) -> None:
     stages = polybench_case(name).stages
     explained = re.findall(r"^  (\w+):", explain_versions(stages), re.MULTILINE)
-    assert sorted(explained) == sorted(program.name for program in stages.programs)
+    given_up = [text.partition(":")[0] for text in stages.given_up]
+    assert sorted(explained) == sorted([*(program.name for program in stages.programs), *given_up])
 
 
 def with_loops_in_statements(A, B, limit, n):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import DataError, SubscriptError
+from polytune.errors import DataError, EmptyListError, SubscriptError
 from tests.frontend import accepted_counts, accepted_lists
 from tests.frontend.values import matrix, vector
 
@@ -94,8 +94,9 @@ def test_what_a_list_does_not_have_is_an_error() -> None:
     for kernel, x in ((third, np.ones(2)), (popped, -np.ones(3)), (popped, np.zeros(0))):
         with pytest.raises(IndexError):
             kernel.__wrapped__(x)
-        with pytest.raises(SubscriptError):
+        with pytest.raises(EmptyListError if kernel is popped else SubscriptError) as found:
             kernel(x)
+        assert isinstance(found.value, IndexError)
     assert popped(np.ones(3)) == 2
 
 

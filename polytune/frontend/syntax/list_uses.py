@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune.errors import EMPTY_LIST
 from polytune.frontend.syntax.comprehensions import Meaning, placed, required
 from polytune.frontend.syntax.lists import GrowingList, initial_elements
 
@@ -150,7 +151,7 @@ class ListRewriter(ast.NodeTransformer):
     def popped(self) -> list[ast.stmt]:
         has_elements = ast.Compare(self.count(), [ast.Gt()], [ast.Constant(0)])
         remedy = "test that there are elements: if len(stack) > 0"
-        test = required(has_elements, "pop from an empty list", remedy, self.place)
+        test = required(has_elements, EMPTY_LIST, remedy, self.place)
         return [test, ast.AugAssign(ast.Name(self.growing.count, ast.Store()), ast.Sub(), ast.Constant(1))]
 
     # Expressions
