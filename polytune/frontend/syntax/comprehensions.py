@@ -301,7 +301,7 @@ _ARITHMETIC = (
     *(ast.expr_context, ast.cmpop, ast.boolop, ast.unaryop, ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv),
     *(ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Constant, ast.Tuple),
 )
-"""What an expression of constants may consist of, besides calls of ``abs``."""
+"""The nodes that an expression of constants may consist of, besides calls of ``abs``."""
 
 
 def _constant(node: ast.expr, meaning: Meaning) -> Any:
