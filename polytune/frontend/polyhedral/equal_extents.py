@@ -23,7 +23,7 @@ from polytune.frontend.expression import Element, ParameterValue, map_children, 
 from polytune.frontend.lowering.frame import KernelWalk
 from polytune.frontend.polyhedral.budget import PROOF_BUDGET, within_budget
 from polytune.frontend.polyhedral.build import ModelBuilder, SourceOrder
-from polytune.frontend.polyhedral.prune import choose_parameters, context_of, simplified
+from polytune.frontend.polyhedral.prune import checked, choose_parameters, context_of, simplified
 from polytune.frontend.program import ElementLocations, Node
 from polytune.frontend.scop import SizeCondition, Statement
 
@@ -77,20 +77,11 @@ def _equal_parameters(
     found: dict[str, str] = {}
     differing: set[str] = set()
     for statement in statements:
-        first = _first_equal(_accepted(statement.domain.params().intersect(context), conditions), names)
+        first = _first_equal(checked(statement.domain.params().intersect(context), conditions), names)
         for name in _mentioned(statement):
             if found.setdefault(name, first.get(name, name)) != first.get(name, name):
                 differing.add(name)
     return {name: first for name, first in found.items() if first != name and name not in differing}
-
-
-def _accepted(parameters: isl.Set, conditions: Sequence[SizeCondition]) -> isl.Set:
-    """The parameters for which calls are not refused, as far as these are one convex set."""
-    for condition in conditions:
-        narrowed = parameters.subtract(condition.violated).coalesce()
-        if narrowed.n_basic_set() == 1:
-            parameters = narrowed
-    return parameters
 
 
 def _first_equal(parameters: isl.Set, names: Sequence[str]) -> dict[str, str]:
