@@ -70,3 +70,21 @@ def test_what_rounding_may_decide_has_no_bound() -> None:
     ):
         with pytest.raises(UndecidedError):
             decides()
+
+
+def test_what_is_exact_in_the_programs_own_order_alone_has_a_bound() -> None:
+    """A sum whose first two terms cancel rounds nothing, and does in other orders."""
+    source = "def kernel(A, B):\n    for i in range(3):\n        B[0] += A[i]\n"
+    few = Sample(source, (("A", "np.array([0.5, -0.25, 3.0])"), ("B", "np.zeros(1)")), "A, B", False)
+    many = dataclasses.replace(few, setup=(("A", "np.array([2.0**-54, -(2.0**-54), 1.0])"), ("B", "np.zeros(1)")))
+    for sample, is_exact in ((few, True), (many, False)):
+        reference = prepared(sample)[1]
+        assert reference is not None and reference.bounds is not None
+        assert bool(reference.bounds["B"].any()) is not is_exact
+
+
+def test_exact_numbers_may_be_compared() -> None:
+    half = Bounded(0.5, 0.5, 2.0, UNIT, -1)
+    assert half + half == 1.0 and not half * half > 0.25 and half <= 0.5 and (half * 0).error == 0
+    with pytest.raises(UndecidedError):
+        assert half * 0.1 + 0.3 == 0.35
