@@ -11,7 +11,7 @@ For some calls NumPy's library for products of matrices is no choice.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import permutations, product
 from types import ModuleType
@@ -33,6 +33,7 @@ _CALLS, _SECONDS = 300, 0.3  # the calls of a short program, and what they take 
 _SHORTEST = 1e-6  # seconds of a call
 _NEAR = 1.03  # times as long: what is expected to be no slower than that is as good
 _TRIED_SIZES = (8, 32, 128, 512, 4096)
+_SIZES_ALONG_WAVES = (32, 64, 128)
 _FEW_ROWS, _LONG_ROWS = (8, 32), (512, 1024, 2048, 4096)
 _WAITING = 0.3  # of the time, from which on it is memory that takes it
 _TUNED_VERSIONS = 3  # whose sizes are chosen too
@@ -115,7 +116,7 @@ class Prediction:
         threads = self.workers(configuration)
         found = {kind.name.lower(): 0.0 for kind in Kind} | {"starts": 0.0, "tasks": 0.0}
         for region in account.regions:
-            busiest = math.ceil(region.pieces / threads) / region.pieces if threads > 1 else 1.0
+            busiest = region.busiest(threads)
             if region.by_library:
                 busiest /= self._threads
             for kind, count in zip(Kind, region.counts, strict=True):
@@ -181,12 +182,21 @@ class Prediction:
         version, best = self._versions[str(start["version"])], start
         tiles = [name for name in version.sizes if name.startswith("tile")]
         limit = _WORTH_OF_SIZE * self._seconds_or_never(start)
-        for size in _TRIED_SIZES if tiles else ():
-            sizes = {each: int(start[each]) for each in version.sizes} | dict.fromkeys(tiles, size)
-            other = self._best_threads(version, sizes)
+        tried = [dict.fromkeys(tiles, size) for size in _TRIED_SIZES] if tiles else []
+        for sizes in (*tried, *self._sizes_of_waves(start, tiles)):
+            other = self._best_threads(version, {each: int(start[each]) for each in version.sizes} | sizes)
             if other is not None and self._seconds_or_never(other) < min(limit, self._seconds_or_never(best)):
                 best = other
         return self._with_long_rows(best)
+
+    def _sizes_of_waves(self, start: Configuration, tiles: Sequence[str]) -> Iterator[dict[str, int]]:
+        """Sizes by which each diagonal of tiles has as many as there are threads, or twice as many, all of one size:
+        where the first loop is one over few steps of time, it has to be cut for that."""
+        for region in self._account_of(start).regions:
+            if region.pieces < self._threads and len(region.waves) > 1 and region.members == len(tiles):
+                for times, others in product((1, 2), _SIZES_ALONG_WAVES):
+                    first = -(-region.waves[0] // (times * self._threads))
+                    yield {each: first if each == tiles[0] else others for each in tiles}
 
     def _account_of(self, configuration: Configuration) -> Account:
         version = self._versions[str(configuration["version"])]
@@ -248,12 +258,11 @@ class Prediction:
         nanoseconds = 0.0
         for region in account.regions:
             time = sum(RATES[kind] * count for kind, count in zip(Kind, region.counts, strict=True) if count)
-            pieces = region.pieces
-            time *= math.ceil(pieces / threads) / pieces if threads > 1 else 1.0
+            time *= region.busiest(threads)
             if region.by_library:
                 time /= self._threads
             if threads > 1 and not region.is_serial:
-                time += (_TEAM + _TASK * pieces) * region.counts[Kind.REGIONS]
+                time += (_TEAM + _TASK * region.pieces) * region.counts[Kind.REGIONS]
             nanoseconds += time
         return nanoseconds / seen * 1e-9
 

@@ -1,0 +1,90 @@
+"""What the model of the first choice expects of tiles that not all threads have as many of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import polytune
+from polytune.runtime.modules.generated import GeneratedKernel
+from polytune.runtime.tuning.prediction import Prediction
+from polytune.runtime.tuning.work import Account
+
+CACHES = (32 << 10, 1 << 20, 8 << 20)
+
+
+def forces(x, f):
+    for i in range(x.shape[0]):
+        f[i] = 0.0
+        for j in range(x.shape[0]):
+            f[i] += np.sqrt(1.0 + (x[j] - x[i]) * (x[j] - x[i]))
+
+
+def relaxed(u, v, steps):
+    for _ in range(steps):
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                v[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                u[i, j] = v[i, j]
+
+
+def busiest_of(extent: int, size: int, threads: int) -> float:
+    """The part of the busiest of workers that have a share of tiles each, and take others' when they have done it."""
+    tiles = [min(size, extent - start) for start in range(0, extent, size)]
+    done = [0] * threads
+    for tile in tiles:
+        done[int(np.argmin(done))] += tile
+    return max(done) / extent
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+@pytest.mark.parametrize(
+    ("extent", "size"), [(600, 512), (600, 300), (600, 301), (600, 32), (600, 4096), (7, 1), (1, 5)]
+)
+def test_the_busiest_thread_has_whole_tiles(extent, size, threads):
+    account = Account(64, CACHES)
+    for _ in account.tiles("parallel", 1, 0, ((3, 3 + extent, size),)):
+        pass
+    (region,) = account.regions
+    assert region.busiest(1) == 1.0
+    wanted = busiest_of(extent, size, threads)
+    assert wanted - 1e-12 <= region.busiest(threads) <= min(1.0, wanted + size / extent)
+
+
+def test_of_a_wavefront_all_tiles_of_a_diagonal_count():
+    """Of 20 steps of time in tiles of 16, each diagonal has a tile of 16 and one of 4."""
+    found = []
+    for size in (16, 10):
+        account = Account(64, CACHES)
+        for _ in account.tiles("wavefront", 2, 0, ((0, 20, size), (0, 1280, 64))):
+            pass
+        found.append(account.regions[0].busiest(2))
+    assert found[0] == pytest.approx(16 / 20) and found[1] == pytest.approx(10 / 20, abs=0.05)
+
+
+def expected_of(generated: GeneratedKernel, monkeypatch: pytest.MonkeyPatch, **sizes: int) -> Prediction:
+    """What is expected of two threads of a processor with these caches."""
+    parameters = [sizes[name] for name in generated.module.PARAMETERS]
+    prediction = Prediction(generated.module, generated.space, parameters, 2)
+    monkeypatch.setattr(prediction, "_caches", CACHES)
+    return prediction
+
+
+def test_a_first_choice_leaves_no_thread_without_work(monkeypatch):
+    generated = polytune.Kernel(forces).generated(np.ones(8), np.ones(8))
+    prediction = expected_of(generated, monkeypatch, x_0=600)
+    first = prediction.ranked(lambda _: 0.1)[0]
+    assert first["threads"] == 2
+    assert all(region.is_serial or region.busiest(2) < 0.6 for region in prediction._account_of(first).regions)
+
+
+def test_few_steps_of_time_are_cut_for_all_threads(monkeypatch):
+    u = np.ones((8, 8))
+    prediction = expected_of(
+        polytune.Kernel(relaxed).generated(u, u.copy(), 2), monkeypatch, u_0=700, u_1=700, steps=20
+    )
+    tiled = next(each for each in prediction.ranked(lambda _: 0.1) if each["version"] == "tiled")
+    assert tiled["threads"] == 2 and tiled["tile_0"] <= 10
+    assert prediction._account_of(tiled).regions[0].busiest(2) < 0.6
