@@ -21,6 +21,7 @@ from rich.table import Column, Table
 
 from benchmarks import program
 from benchmarks.rates import NEAR, Measurement, fitted, losses, mean_of, text_of, validated
+from polybench.datasets import Dataset
 
 app = program.application("calibration", "Hold the model of the first choice against measurements, and fit its rates.")
 
@@ -37,14 +38,18 @@ Kernels = Mapping[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]]
 """Functions and what makes their arguments, by name."""
 
 
-def kernels_of(names: Sequence[str], *, polybench: bool) -> Kernels:
-    """The kernels of the corpus of applications, and PolyBench's at MEDIUM; all where no names are given.
+def kernels_of(names: Sequence[str], *, polybench: bool, dataset: Dataset = Dataset.MEDIUM) -> Kernels:
+    """The kernels of the corpus of applications, and PolyBench's; all where no names are given.
+
+    Args:
+        names: of some of them.
+        polybench: whether PolyBench's are among them.
+        dataset: in which size these are.
 
     Raises:
         typer.BadParameter: there is no kernel of a name.
     """
     from benchmarks.applications.case import cases
-    from polybench.datasets import Dataset
     from polybench.registry import benchmark
     from polybench.registry import names as suite
 
@@ -52,7 +57,7 @@ def kernels_of(names: Sequence[str], *, polybench: bool) -> Kernels:
     if polybench:
         for name in suite():
             port = benchmark(name)
-            found[name] = (port.kernel.__wrapped__, _initialiser(port, Dataset.MEDIUM))
+            found[name] = (port.kernel.__wrapped__, _initialiser(port, dataset))
     missing = [name for name in names if name not in found]
     if missing:
         raise typer.BadParameter(f"there is no kernel {missing[0]!r}; there are {', '.join(found)}")
@@ -63,13 +68,17 @@ def _initialiser(port: Any, dataset: Any) -> Callable[[], tuple[Any, ...]]:
     return lambda: tuple(port.initialise(**port.sizes(dataset)))
 
 
-def measure(name: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Iterator[Measurement]:
+def measure(
+    name: str, function: Callable[..., Any], arguments: tuple[Any, ...], *, others: int = _OTHERS
+) -> Iterator[Measurement]:
     """Measure the versions of a kernel on one thread.
 
     Args:
         name: the kernel's.
         function: the kernel, as plain Python.
         arguments: of a call; the arrays are as they were before each call.
+        others: how many random sizes of tiles each version is measured in beside its own, with one of long rows; 0 for
+            its own sizes alone.
     """
     from polytune.errors import PolytuneError
 
@@ -78,7 +87,9 @@ def measure(name: str, function: Callable[..., Any], arguments: tuple[Any, ...])
     prediction = generated.first_choices.prediction(invocation.parameters)
     begin = [each.copy() if isinstance(each, np.ndarray) else each for each in values]
     arrays = [(now, first) for now, first in zip(values, begin, strict=True) if isinstance(now, np.ndarray)]
-    chosen = [(version, sizes) for version in generated.module.VERSIONS for sizes in _sizes_of(version.sizes, rng)]
+    chosen = [
+        (version, sizes) for version in generated.module.VERSIONS for sizes in _sizes_of(version.sizes, rng, others)
+    ]
     found: dict[int, Measurement] = {}
     failed: set[str] = set()
     for number in (number for _ in range(_ROUNDS) for number in range(len(chosen))):
@@ -144,13 +155,13 @@ def _configuration(generated: Any, version: Any, sizes: Mapping[str, int]) -> An
     return generated.space.configuration(version=version.name, **sizes, **threads)
 
 
-def _sizes_of(own: Mapping[str, int], rng: random.Random) -> list[dict[str, int]]:
+def _sizes_of(own: Mapping[str, int], rng: random.Random, others: int) -> list[dict[str, int]]:
     """A version's own sizes, and some others."""
     found = [dict(own)]
-    if own and not any(name.startswith("outer") for name in own):
+    if others and own and not any(name.startswith("outer") for name in own):
         found += [
             {name: min(4096, max(1, int(size * 2 ** rng.uniform(-3, 3)))) for name, size in own.items()}
-            for _ in range(_OTHERS)
+            for _ in range(others)
         ]
         found.append({name: 4096 if name == list(own)[-1] else 64 for name in own})
     return found
@@ -162,7 +173,13 @@ def _sizes_of(own: Mapping[str, int], rng: random.Random) -> list[dict[str, int]
 @app.command()
 def calibration(
     kernels: Annotated[list[str] | None, typer.Argument(help="Which kernels; by default all.")] = None,
-    polybench: Annotated[bool, typer.Option("--polybench", help="PolyBench's kernels at MEDIUM too.")] = False,
+    polybench: Annotated[bool, typer.Option("--polybench", help="PolyBench's kernels too.")] = False,
+    dataset: Annotated[
+        Dataset, typer.Option(help="The size of PolyBench's problems.", case_sensitive=False)
+    ] = Dataset.MEDIUM,
+    own: Annotated[
+        bool, typer.Option("--own", help="Versions in their own sizes of tiles alone, which takes a fifth of the time.")
+    ] = False,
     fit: Annotated[bool, typer.Option("--fit", help="Fit rates to what was measured, and print them.")] = False,
     measurements: Annotated[
         Path | None, typer.Option(help="A file that --output has written: nothing more is measured.")
@@ -191,8 +208,8 @@ def calibration(
     if read and not recount:
         found = read
     else:
-        chosen = kernels_of(kernels or [], polybench=polybench or recount)
-        for each in _entered(chosen, read, failures):
+        chosen = kernels_of(kernels or [], polybench=polybench or recount, dataset=dataset)
+        for each in _entered(chosen, read, failures, others=0 if own else _OTHERS):
             found += each
             if output is not None:
                 output.write_text(json.dumps({"measurements": [asdict(entry) for entry in found]}))
@@ -224,13 +241,16 @@ def _read(file: Path | None) -> list[Measurement]:
     return [Measurement(**{**each, "sizes": tuple(each["sizes"])}) for each in entries]
 
 
-def _entered(kernels: Kernels, read: Sequence[Measurement], failures: list[str]) -> Iterator[list[Measurement]]:
+def _entered(
+    kernels: Kernels, read: Sequence[Measurement], failures: list[str], *, others: int
+) -> Iterator[list[Measurement]]:
     """The measurements of each kernel: those that were read, counted anew, or new ones where none were.
 
     Args:
         kernels: which.
         read: what a file has.
         failures: what went wrong is added to these.
+        others: as in `measure`.
     """
     for name, (function, arguments) in kernels.items():
         known = [each for each in read if each.kernel == name]
@@ -238,7 +258,7 @@ def _entered(kernels: Kernels, read: Sequence[Measurement], failures: list[str])
             if known:
                 yield list(recounted(known, function, arguments()))
             elif not read:
-                yield list(measure(name, function, arguments()))
+                yield list(measure(name, function, arguments(), others=others))
         except Exception as error:
             failures.append(f"{name}: {type(error).__name__}: {error}")
 

@@ -53,6 +53,8 @@ def test_all_versions_of_a_kernel_are_measured() -> None:
     ((name, (function, arguments)),) = kernels_of(["damped"], polybench=False).items()
     found = list(measure(name, function, arguments()))
     assert {each.version for each in found} >= {"source", "parallel"}
+    own = list(measure(name, function, arguments(), others=0))
+    assert all(each.own for each in own) and {each.version for each in own} == {each.version for each in found}
     assert all(each.seconds > 0 and len(each.counts) == len(Kind) for each in found)
     stale = [replace(each, counts=(0.0,) * len(Kind)) for each in found]
     assert list(recounted(stale, function, arguments())) == found
