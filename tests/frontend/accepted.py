@@ -20,6 +20,7 @@ from tests.frontend import (  # noqa: F401  (they register what they have)
     accepted_subscripts,
     accepted_truth_values,
     accepted_tuples,
+    accepted_webs,
 )
 from tests.frontend.acceptance import ACCEPTED, accepted
 from tests.frontend.values import matrix, vector

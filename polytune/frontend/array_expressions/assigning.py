@@ -38,6 +38,7 @@ from polytune.frontend.scop import ArrayRole
 from polytune.frontend.syntax.refusals import counted
 from polytune.frontend.syntax.sharing import CALLER, may_be_copied
 from polytune.frontend.syntax.source import enclosing_statement, inlinable, nodes_inside
+from polytune.frontend.syntax.webs import name_in_source
 
 
 def is_part(frame: Frame, target: ast.expr) -> bool:
@@ -349,6 +350,7 @@ def is_never_changed(frame: Frame, node: ast.stmt, names: set[str], *, before: b
             return root is call.func  # what has no meaning yet is none of the user's modules
         return inlinable(outside_object(frame, call.func)) is not None
 
+    names = set(map(name_in_source, names))
     return may_be_copied(frame.source.tree, node, names, is_of_users, before=before, to_the_end=frame.is_kernel)
 
 

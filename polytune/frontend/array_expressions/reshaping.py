@@ -16,6 +16,7 @@ from polytune.frontend.lowering.meanings import ArrayBinding, ViewBinding
 from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.syntax.source import enclosing_statement, nodes_inside
+from polytune.frontend.syntax.webs import name_in_source
 from polytune.signature import ArrayType
 
 
@@ -60,7 +61,7 @@ def _is_used_after(frame: Frame, node: ast.stmt, array: str) -> bool:
     body = frame.source.tree.body
     if statement not in body:
         return True
-    names = {name for name, binding in frame.bindings.items() if _may_be(binding, array)}
+    names = {name_in_source(name) for name, binding in frame.bindings.items() if _may_be(binding, array)}
     looped = statement.body + statement.orelse if isinstance(statement, ast.For) else []
     for following in (*looped, *body[body.index(statement) + 1 :]):
         if isinstance(following, ast.Return) and isinstance(following.value, ast.Name):

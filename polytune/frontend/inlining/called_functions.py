@@ -16,7 +16,14 @@ from polytune.frontend.lowering.meanings import Binding, ObjectBinding
 from polytune.frontend.scalars.named_tuples import named_fields
 from polytune.frontend.syntax.comprehensions import Meaning
 from polytune.frontend.syntax.desugaring import meaning_outside
-from polytune.frontend.syntax.source import NestedFunction, Source, inlinable, nodes_inside, read_source
+from polytune.frontend.syntax.source import (
+    NestedFunction,
+    Source,
+    definition_of,
+    inlinable,
+    nodes_inside,
+    read_source,
+)
 from polytune.records import dataclass
 
 _MAKING = (
@@ -24,14 +31,6 @@ _MAKING = (
     *(np.identity, np.arange, np.linspace, np.stack, np.hstack, np.vstack, np.column_stack, np.concatenate),
 )
 """Functions that make arrays even where all that they are given are numbers."""
-
-
-def definition_of(function: FunctionType | NestedFunction | ast.FunctionDef) -> Hashable:
-    """Return what is the same for a function however often it is read."""
-    if isinstance(function, FunctionType):
-        return function.__code__
-    tree = function.source.tree if isinstance(function, NestedFunction) else function
-    return tree.name, tree.lineno, tree.col_offset
 
 
 def _makes_array(function: Any) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import computes_arrays
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, arrays_written
-from polytune.frontend.inlining.called_functions import CalledFunctions, definition_of, local_names, meaning_in
+from polytune.frontend.inlining.called_functions import CalledFunctions, local_names, meaning_in
 from polytune.frontend.inlining.pure import assigns_before_reading, evaluate, is_expression
 from polytune.frontend.inlining.returns import result_of_call
 from polytune.frontend.loops.opaque import performed
@@ -43,8 +43,9 @@ from polytune.frontend.scalars.named_tuples import named_fields
 from polytune.frontend.syntax.calls_first import GUARDED, RAISED, with_calls_first
 from polytune.frontend.syntax.desugaring import desugared, meaning_outside
 from polytune.frontend.syntax.jumps import structured, with_one_return
-from polytune.frontend.syntax.source import NestedFunction, Source, read_source
+from polytune.frontend.syntax.source import NestedFunction, Source, definition_of, read_source
 from polytune.frontend.syntax.tuple_variables import with_items
+from polytune.frontend.syntax.webs import with_webs
 
 
 def inline_call(
@@ -100,6 +101,7 @@ def inline_call(
     statements = desugared(callee.tree.body, means, inner.fresh, {*outer, *meanings})
     statements = with_calls_first(statements, means, inner.fresh, functions)
     statements = with_items(statements, definition_of(function), kernel.knowledge.tuples, outer.__setitem__)
+    statements = with_webs(callee.tree, statements, kernel.knowledge.separated.get(definition_of(function), ()))
     inner.assigned = assigned_names(statements)
     if value_used and _is_plain(callee, statements, functions, means, meanings):
         inner.bindings = {**outer, **meanings}

@@ -12,7 +12,6 @@ from polytune.frontend.array_expressions.calling import array_meaning, array_of_
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.expression import Binary, Call, Counter, Element, Expression, Iterator, Power, Unary, walk
-from polytune.frontend.inlining.called_functions import definition_of
 from polytune.frontend.lowering.bindings import map_arrays, map_values, meaning_of
 from polytune.frontend.lowering.frame import Frame, KernelWalk, RaisingFunctionError, SeveralArraysError
 from polytune.frontend.lowering.meanings import (
@@ -44,7 +43,7 @@ from polytune.frontend.scalars.numbers import read
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.syntax.calls_first import PASSED_ON
 from polytune.frontend.syntax.preconditions import error_text, structure_lines
-from polytune.frontend.syntax.source import NestedFunction
+from polytune.frontend.syntax.source import NestedFunction, definition_of
 
 
 def lower_return(frame: Frame, node: ast.Return) -> None:

@@ -36,7 +36,7 @@ from polytune.frontend.lowering.meanings import (
     ViewBinding,
 )
 from polytune.frontend.lowering.parameters import with_products
-from polytune.frontend.lowering.stored_scalars import store_scalar
+from polytune.frontend.lowering.stored_scalars import store_scalar, store_variable
 from polytune.frontend.polyhedral.affine import as_condition, as_index
 from polytune.frontend.program import Guard, Perform, RangeLoop
 from polytune.frontend.promotion import Value, constant, convert, negation, select
@@ -119,7 +119,7 @@ def _begin_iteration(
     name = frame.unique(variable)
     in_memory = name in frame.kernel.knowledge.in_memory
     if in_memory and is_stored:
-        store_scalar(frame, node.target, name, value)
+        store_variable(frame, node.target, variable, value)
     frame.bindings[variable] = ScalarBinding(name) if in_memory and is_changed else ValueBinding(value)
 
 
@@ -135,7 +135,7 @@ def _keep_variable(frame: Frame, node: ast.For, variable: str, start: Expression
     whole = Binary("*", Binary("//", distance, size, "int64"), size, "int64")
     last = Binary("+" if is_up else "-", start, whole, "int64")
     inner = frame.inside()
-    store_scalar(inner, node, name, Value(last, weak=True))
+    store_variable(inner, node, variable, Value(last, weak=True))
     frame.nodes.append(Guard(Compare("<", near, far), tuple(inner.nodes), (), frame.source.location(node)))
     frame.bindings[variable] = ScalarBinding(name)
 

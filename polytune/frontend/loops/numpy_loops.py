@@ -45,7 +45,7 @@ from polytune.frontend.syntax.loop_names import (
     mentions,
     names_replaced,
 )
-from polytune.frontend.syntax.source import nodes_inside
+from polytune.frontend.syntax.source import definition_of, nodes_inside
 from polytune.records import dataclass
 
 __all__ = ["lower_by_numpy", "note_shapes", "restart_by_numpy", "without_shapes"]
@@ -131,6 +131,9 @@ def lower_by_numpy(frame: Frame, node: ast.For | ast.While) -> bool:
     loop = next((each for each in _loops_around(frame, node) if _place(each) == _place(node)), None)
     if loop is None or not _is_plain(loop):
         return False
+    separated = frame.kernel.knowledge.separated.get(definition_of(frame.kernel.calls[-1]), ())
+    if any(isinstance(each, ast.Name) and each.id in separated for each in nodes_inside([loop])):
+        return False  # the source does not tell which of the variables is meant
     meaning = meaning_outside(frame.source, {*frame.assigned, *frame.bindings})
     given = _given(frame, loop, meaning)
     if given is None:

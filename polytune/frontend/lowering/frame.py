@@ -89,8 +89,8 @@ class Knowledge:
     statements assign.  And which functions may write arrays, and which raise exceptions; the loops that NumPy runs,
     by their files and places; the branches after which a name with different arrays on their sides is read; the
     variables that change in loops after a place that asks how great they may be; the types of what lists hold, by
-    their arrays; by functions and names, the variables that hold several tuples; and the functions that return several
-    arrays."""
+    their arrays; by functions and names, the variables that hold several tuples; the functions that return several
+    arrays; and, by functions, the names that stand for several variables."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
@@ -103,6 +103,7 @@ class Knowledge:
     lists: dict[str, frozenset[ScalarKind]] = field(default_factory=dict)
     tuples: dict[tuple[Any, str], Any] = field(default_factory=dict)
     merged: set[Any] = field(default_factory=set)
+    separated: dict[Any, set[str]] = field(default_factory=dict)
 
 
 @dataclass

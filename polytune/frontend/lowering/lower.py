@@ -12,7 +12,7 @@ from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend.array_expressions.data_sizes import refuse_later_changes
 from polytune.frontend.array_expressions.reshaping import write_back
 from polytune.frontend.expression import Assign, Cast, Constant, Element
-from polytune.frontend.inlining.called_functions import CalledFunctions, definition_of, meaning_in
+from polytune.frontend.inlining.called_functions import CalledFunctions, meaning_in
 from polytune.frontend.inlining.inline import inline_call
 from polytune.frontend.inlining.returns import result_of_kernel
 from polytune.frontend.loops.numpy_loops import without_shapes
@@ -48,8 +48,9 @@ from polytune.frontend.syntax.calls_first import RAISED, with_calls_first
 from polytune.frontend.syntax.desugaring import desugared, meaning_outside
 from polytune.frontend.syntax.jumps import structured
 from polytune.frontend.syntax.preconditions import preconditions, structure_lines, without_tests
-from polytune.frontend.syntax.source import Source
+from polytune.frontend.syntax.source import Source, definition_of
 from polytune.frontend.syntax.tuple_variables import with_items
+from polytune.frontend.syntax.webs import with_webs
 from polytune.records import dataclass
 from polytune.signature import ScalarType, Signature
 
@@ -131,6 +132,7 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     statements = with_calls_first(statements, meaning, kernel.fresh, functions)
     definition = definition_of(source.function)
     statements = with_items(statements, definition, kernel.knowledge.tuples, frame.bindings.__setitem__)
+    statements = with_webs(source.tree, statements, kernel.knowledge.separated.get(definition, ()))
     if kernel.knowledge.raising:
         kernel.raised = kernel.fresh("raised")
         store_scalar(frame, tests.body[0], kernel.raised, constant(0))

@@ -24,7 +24,7 @@ from polytune.frontend.lowering.meanings import (
     ViewBinding,
 )
 from polytune.frontend.lowering.parameters import derive
-from polytune.frontend.lowering.stored_scalars import keep, reads_memory, store_scalar
+from polytune.frontend.lowering.stored_scalars import keep, reads_memory, separate, store_scalar, store_variable
 from polytune.frontend.polyhedral.affine import as_condition
 from polytune.frontend.program import Guard, Perform
 from polytune.frontend.promotion import Value, convert
@@ -34,6 +34,7 @@ from polytune.frontend.scalars.subscripts import read_element
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.syntax.refusals import counted
 from polytune.frontend.syntax.tuple_variables import note_variable
+from polytune.frontend.syntax.webs import name_in_source
 
 
 def assign_number(frame: Frame, node: ast.stmt, target: ast.expr, value: Value) -> None:
@@ -95,7 +96,7 @@ def _assign_name(frame: Frame, node: ast.stmt, target: ast.Name, value: Value) -
         if name in kernel.by_value or isinstance(frame.bindings.get(target.id), ValueBinding | Stale):
             raise ReconsiderError(name)
         kernel.knowledge.in_memory.add(name)
-    store_scalar(frame, node, name, value)
+    store_variable(frame, node, target.id, value)
     frame.bindings[target.id] = ScalarBinding(name)
 
 
@@ -178,6 +179,7 @@ def _touch(frame: Frame, node: ast.stmt, array: ArrayValue) -> None:
 
 def is_read(frame: Frame, name: str) -> bool:
     """Return whether the function reads a name anywhere."""
+    name = name_in_source(name)
     nodes = list(ast.walk(frame.source.tree))
     updated = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
     names = [node for node in (*nodes, *updated) if isinstance(node, ast.Name) and node.id == name]
@@ -189,6 +191,7 @@ def _refuse_number(frame: Frame, node: ast.stmt, target: ast.Name) -> None:
     name = frame.unique(target.id)
     is_number = isinstance(frame.bindings.get(target.id), ScalarBinding | ValueBinding)
     if is_number or name in frame.kernel.knowledge.in_memory or name in frame.kernel.by_value:
+        separate(frame, target.id)
         raise frame.source.refusal(
             node,
             f"{target.id!r} is a number, and an array is assigned to it",
@@ -236,9 +239,11 @@ def refuse_rebinding(frame: Frame, node: ast.AST, target: ast.Name) -> None:
         target: the name.
 
     Raises:
+        NewKnowledgeError: it was not known that the name stands for several variables.
         UnsupportedSourceError: the name means an array.
     """
     if isinstance(frame.bindings.get(target.id), ArrayBinding | ViewBinding | SelectionBinding):
+        separate(frame, target.id)
         raise frame.source.refusal(
             node,
             f"the array name {target.id!r} is assigned",

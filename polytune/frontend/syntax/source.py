@@ -6,7 +6,7 @@ import ast
 import builtins
 import inspect
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from types import FunctionType
 from typing import Any
@@ -123,6 +123,14 @@ class NestedFunction:
         namespace: dict[str, Any] = dict(around.function.__globals__)
         exec(compile(module, around.file, "exec"), namespace)
         self.signature = inspect.signature(namespace[tree.name])
+
+
+def definition_of(function: FunctionType | NestedFunction | ast.FunctionDef) -> Hashable:
+    """Return what is the same for a function however often it is read."""
+    if isinstance(function, FunctionType):
+        return function.__code__
+    tree = function.source.tree if isinstance(function, NestedFunction) else function
+    return tree.name, tree.lineno, tree.col_offset
 
 
 def plain_function(candidate: Any) -> FunctionType | None:

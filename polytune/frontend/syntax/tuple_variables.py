@@ -11,7 +11,6 @@ import copy
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from polytune.frontend.generated_names import generated
-from polytune.frontend.inlining.called_functions import definition_of
 from polytune.frontend.lowering.frame import Frame, TupleVariableError
 from polytune.frontend.lowering.meanings import (
     Meaning,
@@ -21,7 +20,7 @@ from polytune.frontend.lowering.meanings import (
     TupleBinding,
     ValueBinding,
 )
-from polytune.frontend.syntax.source import nodes_inside
+from polytune.frontend.syntax.source import definition_of, nodes_inside
 from polytune.records import dataclass
 
 

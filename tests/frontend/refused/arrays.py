@@ -69,14 +69,16 @@ def element_for_an_array(A, B):
 
 @refused("the array name 'A' is assigned", "A = 0.0")
 def rebound_array(A):
+    if A[0] > 1.0:
+        A = 0.0
     A[0] = 1.0
-    A = 0.0
 
 
 @mended(rebound_array, VECTOR, "use a new name for what is assigned")
 def new_name(A):
+    if A[0] > 1.0:
+        B = 0.0
     A[0] = 1.0
-    B = 0.0
 
 
 @refused("'x' is subscripted but is not an array", "x")
@@ -161,17 +163,17 @@ def bytes_as_an_argument(A, count: int):
 @refused("'s' is a number, and an array is assigned to it", "s = A * 2.0")
 def array_for_a_number(A):
     s = 1.0
-    A[0] = s
-    s = A * 2.0
-    A[1] = s[0]
+    if A[0] > 0.0:
+        s = A * 2.0
+    A[1] = np.sum(s)
 
 
 @mended(array_for_a_number, VECTOR, "use a new name for the array")
 def array_with_a_name_of_its_own(A):
-    s = 1.0
-    A[0] = s
-    t = A * 2.0
-    A[1] = t[0]
+    s = np.full_like(A, 1.0)
+    if A[0] > 0.0:
+        s = A * 2.0
+    A[1] = np.sum(s)
 
 
 @refused("an array is combined with the number s", "s += A")
