@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +25,7 @@ from polytune.runtime.calls.invocation import Invocation, Outcome
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.modules.compiled_functions import CompiledFunctions
+from polytune.runtime.modules.variables_read import variables_read
 from polytune.runtime.partitioned.call import SharedCall
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.device_arrays import check_device_arrays
@@ -351,14 +351,14 @@ class GeneratedKernel:
         """The arguments, but for arrays, whose values the checks of a call look at, or from which sizes follow and what
         memory begins with."""
         module = self.module
-        loaded = _loaded(module.parameters) | _loaded(module.check) | _loaded(module.scratch)
+        loaded = variables_read(module.parameters) | variables_read(module.check) | variables_read(module.scratch)
         names = self.module.ARGUMENTS
         return frozenset(k for k, name in enumerate(names) if name in loaded and k not in self._array_positions)
 
     @functools.cached_property
     def positions_in_memory(self) -> frozenset[int]:
         """The arguments from which the sizes of local arrays follow, and what these begin with."""
-        loaded = _loaded(self.module.scratch)
+        loaded = variables_read(self.module.scratch)
         return frozenset(k for k, name in enumerate(self.module.ARGUMENTS) if name in loaded)
 
     def sizes_of_memory(self, parameters: Sequence[int]) -> tuple[int, ...]:
@@ -367,7 +367,7 @@ class GeneratedKernel:
 
     @functools.cached_property
     def _parameters_in_memory(self) -> Sequence[int]:
-        loaded = _loaded(self.module.scratch)
+        loaded = variables_read(self.module.scratch)
         return [k for k in self._extra if self.module.PARAMETERS[k] in loaded]
 
     @functools.cached_property
@@ -448,12 +448,3 @@ class GeneratedKernel:
             *invocation.values, *[invocation.parameters[k] for k in self._extra]
         )
         return scratch
-
-
-def _loaded(function: Callable[..., Any]) -> set[str]:
-    """Return the names of a function's variables that it reads."""
-    found: set[str] = set()
-    for instruction in dis.get_instructions(function):
-        if instruction.opname.startswith("LOAD_FAST"):  # of two variables at once in later versions of Python
-            found.update((instruction.argval,) if isinstance(instruction.argval, str) else instruction.argval)
-    return found
