@@ -25,7 +25,7 @@ from polytune.errors import (
     UnsupportedSourceError,
 )
 from polytune.kernel_modules import KernelModules
-from polytune.module_cache import with_ones
+from polytune.module_cache import short_extents, with_ones
 from polytune.runtime.calls.arguments import usable_signature
 from polytune.runtime.calls.calls import CallableKernel
 from polytune.runtime.modules.generated import GeneratedKernel
@@ -230,7 +230,8 @@ class Kernel(CallableKernel, Generic[P, R]):
 
         if self._outside and (changed := self._outside.changed()) is not None:
             self._reconsider(changed)
-        return self._modules.sharded(self._with_ones(types_of(self._names, values), values))
+        signature = types_of(self._names, values)
+        return self._modules.sharded(with_ones(signature, _shapes(signature, values), self._modules.deciding))
 
     @shows_frames_of_callers
     def warm_up(self, signature: Signature | None = None, *, every: bool = False) -> list[str]:
@@ -346,11 +347,18 @@ class Kernel(CallableKernel, Generic[P, R]):
             pass  # what is said of the types is true without it
         return error
 
-    def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
-        """The types with those extents of 1 that NumPy stretches to others of the call, which is other code."""
-        names = (name for name, _ in signature.arguments)
-        shapes = {name: np.shape(value) for name, value in zip(names, values, strict=True)}
-        return with_ones(signature, shapes, self._modules.stretched)
+    def _with_extents(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
+        """The types with those extents of 1 that NumPy stretches to others of the call, and with short ones that loops
+        go over, where there is much to do."""
+        shapes = _shapes(signature, values)
+        has_ones = any(1 in shape for shape in shapes.values())
+        if has_ones:
+            signature = with_ones(signature, shapes, self._modules.deciding)
+        extents = short_extents(shapes, lambda: self._modules.deciding(signature).looped)
+        if not extents:
+            return signature
+        known = self._modules.with_short_extents(signature, extents)
+        return with_ones(known, shapes, self._modules.deciding) if has_ones else known
 
     @shows_frames_of_callers
     def name_in_history(self, signature: Signature | None = None) -> str:
@@ -385,6 +393,12 @@ class Kernel(CallableKernel, Generic[P, R]):
                     )
                 )
             self._forget()
+
+
+def _shapes(signature: Signature, values: tuple[Any, ...]) -> dict[str, tuple[int, ...]]:
+    """The shapes of a call's arguments, by name; numbers have none."""
+    names = (name for name, _ in signature.arguments)
+    return {name: np.shape(value) for name, value in zip(names, values, strict=True)}
 
 
 def _no_function(given: object) -> str:

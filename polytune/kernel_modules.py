@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import FunctionType
@@ -18,7 +18,7 @@ from polytune.environment import devices_are_ruled_out
 from polytune.errors import SourceLocation, UnsupportedSourceError
 from polytune.forking import renew_lock_at_fork
 from polytune.identity import KernelIdentity
-from polytune.module_cache import StretchedExtents, compiler_digest, module_cache, stretched_extents
+from polytune.module_cache import DecidingExtents, Place, compiler_digest, deciding_extents, module_cache
 from polytune.normal_form import NormalForm, normal_location, original_location
 from polytune.runtime.background.compiler import background
 from polytune.runtime.calls.collector import collector_paused
@@ -40,6 +40,10 @@ __all__ = ["KernelModules"]
 
 _LOGGER = logging.getLogger(__name__)
 
+_MOST_KNOWN = 2
+"""How many times code is made for short extents of arguments, of the same types otherwise; calls with others have code
+for any."""
+
 
 class KernelModules:
     """The modules that a function is compiled to, for as long as nothing changes that it uses from outside.
@@ -59,7 +63,9 @@ class KernelModules:
         self._function, self._strict, self._on_description = function, strict, on_description
         self._types_of_source: Signature | None = None
         self._sharded: dict[str, ShardedKernel] = {}
-        self._stretched: dict[Signature, StretchedExtents] = {}
+        self._deciding: dict[Signature, DecidingExtents] = {}
+        self._known: dict[Signature, dict[tuple[tuple[Place, int], ...], Signature]] = {}
+        self._general: dict[Signature, Signature] = {}
         # The function as it was last lowered, for what types and with what from outside; used up by who goes on.
         self._lowered: tuple[Signature, tuple[str, ...], Lowered] | None = None
         self._lock = threading.RLock()
@@ -114,10 +120,22 @@ class KernelModules:
     def provide(self, signature: Signature, *, in_background: bool) -> tuple[str, GeneratedKernel]:
         """Return the generated kernel for argument types, and its name in the history.
 
+        Where short extents are known and the source is refused for these, it is the kernel for any, whose calls say
+        what is wrong with them.
+
         Args:
             signature: the types.
             in_background: whether versions are going to be compiled in the background.
         """
+        general = self._general.get(replace(signature, any_subscripts=False))
+        try:
+            return self._provide(signature, in_background=in_background)
+        except UnsupportedSourceError:
+            if general is None:
+                raise
+        return self._provide(replace(general, any_subscripts=signature.any_subscripts), in_background=in_background)
+
+    def _provide(self, signature: Signature, *, in_background: bool) -> tuple[str, GeneratedKernel]:
         with self._lock, defects_named(self._function):
             while True:
                 described = self._described(signature)
@@ -175,19 +193,35 @@ class KernelModules:
                 self._sharded[identity] = found
             return found
 
-    def stretched(self, signature: Signature) -> StretchedExtents:
-        """Return the extents that decide the meaning where one of them alone is 1."""
+    def deciding(self, signature: Signature) -> DecidingExtents:
+        """Return the extents that decide what code calls with such arguments need."""
         with self._lock, defects_named(self._function):
-            found = self._stretched.get(signature)
+            found = self._deciding.get(signature)
             if found is None:
                 try:
                     described = self._described(signature)
-                    found, lowered = stretched_extents(self._function, signature, described, strict=self._strict)
+                    found, lowered = deciding_extents(self._function, signature, described, strict=self._strict)
                     self._lowered = None if lowered is None else (signature, described, lowered)
                 except (UnsupportedSourceError, ImportError):
-                    return ()  # what is wrong is told where the kernel is compiled
-                self._stretched[signature] = found
+                    return DecidingExtents()  # what is wrong is told where the kernel is compiled
+                self._deciding[signature] = found
             return found
+
+    def with_short_extents(self, signature: Signature, extents: Mapping[Place, int]) -> Signature:
+        """Return the types with extents known that are short, while code has not been made for many others: then the
+        types as they are, so that a program which comes with ever other extents does not compile for each of them.
+
+        Args:
+            signature: the types.
+            extents: the extents of a call.
+        """
+        with self._lock:
+            known = self._known.setdefault(signature, {})
+            key = tuple(extents.items())
+            if key not in known and len(known) < _MOST_KNOWN:
+                known[key] = signature.with_extents(extents)
+                self._general[known[key]] = signature
+            return known.get(key, signature)
 
     def name_in_history(self, signature: Signature | None) -> str:
         """Return what the kernel is called in the history, for argument types, or for those that the source gives."""
@@ -206,6 +240,6 @@ class KernelModules:
             is_changed = self.identity.is_changed()
             self._on_description(self.identity.values)
             if is_changed:
-                self._stretched.clear()
+                self._deciding.clear()
                 self._types_of_source = None
             return is_changed

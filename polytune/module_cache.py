@@ -1,13 +1,14 @@
-"""The disk cache of kernels: generated modules, and which of their extents are stretched."""
+"""The disk cache of kernels: generated modules, and which extents decide what code calls need."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from polytune.runtime.modules.cache import ModuleCache, key_of
 from polytune.signature import Signature
@@ -15,10 +16,29 @@ from polytune.signature import Signature
 if TYPE_CHECKING:
     from polytune.frontend.lowering.lower import Lowered
 
-__all__ = ["StretchedExtents", "compiler_digest", "module_cache", "stretched_extents", "with_ones"]
+__all__ = ["DecidingExtents", "compiler_digest", "deciding_extents", "module_cache", "short_extents", "with_ones"]
 
-StretchedExtents = tuple[tuple[tuple[str, int], ...], ...]
-"""Groups of extents, each an argument and an axis, that decide the meaning of a kernel where one of them alone is 1."""
+Place = tuple[str, int]
+"""An extent: an argument and a dimension."""
+
+_SHORT = range(1, 5)
+"""The extents that are short: those of points, colours, quaternions and of the matrices that turn them."""
+
+_FEWEST_ELEMENTS = 256
+"""The fewest elements of an array for whose short extents code is made; with fewer there is not much to do."""
+
+
+class DecidingExtents(NamedTuple):
+    """The extents that decide what code a call needs.
+
+    Attributes:
+        stretched: groups of them that decide the meaning of a kernel where one of a group alone is 1.
+        looped: those that loops go over.
+    """
+
+    stretched: tuple[tuple[Place, ...], ...] = ()
+    looped: tuple[Place, ...] = ()
+
 
 COMPILER = (
     "frontend",
@@ -51,10 +71,10 @@ def compiler_digest() -> str:
     return digest.hexdigest()
 
 
-def stretched_extents(
+def deciding_extents(
     function: FunctionType, signature: Signature, described: tuple[str, ...], *, strict: bool
-) -> tuple[StretchedExtents, Lowered | None]:
-    """The extents that NumPy stretches to others where they are 1; kept in the disk cache as modules are.
+) -> tuple[DecidingExtents, Lowered | None]:
+    """The extents that decide what code a call needs; kept in the disk cache as modules are.
 
     Args:
         function: the kernel's function.
@@ -69,33 +89,60 @@ def stretched_extents(
         UnsupportedSourceError: the source cannot be compiled.
         ImportError: the libraries of the compiler are not installed, and the cache does not have the answer.
     """
-    identity = key_of("stretched", *described, str(signature), compiler_digest())
+    identity = key_of("extents", *described, str(signature), compiler_digest())
     module = module_cache().load(identity)
     lowered: Lowered | None = None
     if module is None:
-        from polytune.frontend.lowering.stretching import stretched_extents as found_in
+        from polytune.frontend.lowering.stretching import deciding_extents as found_in
 
-        title = f'"""The extents of {function.__name__}({signature}) that are stretched where they are 1."""'
-        found, lowered = found_in(function, signature, strict=strict)
-        module = module_cache().store(identity, f"{title}\n\nSTRETCHED = {found!r}\n")
-    return module.STRETCHED, lowered
+        title = f'"""The extents of {function.__name__}({signature}) that decide what code calls need."""'
+        stretched, looped, lowered = found_in(function, signature, strict=strict)
+        module = module_cache().store(identity, f"{title}\n\nSTRETCHED = {stretched!r}\nLOOPED = {looped!r}\n")
+    return DecidingExtents(module.STRETCHED, module.LOOPED), lowered
 
 
 def with_ones(
-    signature: Signature,
-    shapes: Mapping[str, tuple[int, ...]],
-    stretched: Callable[[Signature], StretchedExtents],
+    signature: Signature, shapes: Mapping[str, tuple[int, ...]], deciding: Callable[[Signature], DecidingExtents]
 ) -> Signature:
     """The types with those extents of 1 that NumPy stretches to others of the call, which is other code.
 
     Args:
         signature: the types of the arguments.
         shapes: their shapes by name.
-        stretched: what is stretched for given types; an extent of 1 may let others be stretched.
+        deciding: the extents that decide for given types; an extent of 1 may let others be stretched.
     """
     while True:
-        ones = [[(name, axis) for name, axis in group if shapes[name][axis] == 1] for group in stretched(signature)]
+        groups = deciding(signature).stretched
+        ones = [[(name, axis) for name, axis in group if shapes[name][axis] == 1] for group in groups]
         known = signature
-        signature = signature.with_ones([found[0] for found in ones if len(found) == 1])
+        signature = signature.with_extents({found[0]: 1 for found in ones if len(found) == 1})
         if signature == known:
             return signature
+
+
+def short_extents(
+    shapes: Mapping[str, tuple[int, ...]], looped: Callable[[], Collection[Place]]
+) -> Mapping[Place, int]:
+    """The extents of a call that code is worth making for: of the last dimensions of large arrays, those that loops go
+    over and that are short, as of points, colours and small matrices; and where there are such, of arrays that have no
+    others, as of one matrix for all points.
+
+    Args:
+        shapes: those of the array arguments, by name.
+        looped: gives the extents that loops go over; only asked for where there are short ones.
+    """
+    large: dict[Place, int] = {}
+    small: dict[Place, int] = {}
+    for name, shape in shapes.items():
+        first = len(shape)
+        while first and shape[first - 1] in _SHORT:
+            first -= 1
+        if not first or math.prod(shape) >= _FEWEST_ELEMENTS:
+            short = {(name, axis): shape[axis] for axis in range(first, len(shape)) if shape[axis] > 1}
+            (large if first else small).update(short)
+    if not large:
+        return {}
+    known = looped()
+    if large.keys().isdisjoint(known):
+        return {}
+    return {place: extent for place, extent in {**large, **small}.items() if place in known}

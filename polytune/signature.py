@@ -6,7 +6,7 @@ Shared by compile time and run time, so it imports neither isl nor Numba.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -26,24 +26,22 @@ class ArrayType:
     """An array argument: element type, rank, memory layout ("C" contiguous, "F" contiguous or "A" any strides).
 
     Attributes:
-        ones: the dimensions whose extent is 1, of those for which it is known.
+        extents: the dimensions whose extent is known, in order, each with it: code is made for these alone.
     """
 
     dtype: str
     ndim: int
     layout: str = "C"
-    ones: tuple[int, ...] = ()
+    extents: tuple[tuple[int, int], ...] = ()
 
     def __repr__(self) -> str:
-        ones = f", ones={self.ones!r}" if self.ones else ""
-        return f"ArrayType(dtype={self.dtype!r}, ndim={self.ndim!r}, layout={self.layout!r}{ones})"
+        extents = f", extents={self.extents!r}" if self.extents else ""
+        return f"ArrayType(dtype={self.dtype!r}, ndim={self.ndim!r}, layout={self.layout!r}{extents})"
 
     def __str__(self) -> str:
         contiguous = {"C": self.ndim - 1, "F": 0}.get(self.layout)
-        axes = (
-            ("1" if axis in self.ones else "") + (_CONTIGUOUS if axis == contiguous else _AXIS)
-            for axis in range(self.ndim)
-        )
+        known = dict(self.extents)
+        axes = (str(known.get(axis, "")) + (_CONTIGUOUS if axis == contiguous else _AXIS) for axis in range(self.ndim))
         return f"{self.dtype}[{', '.join(axes)}]"
 
 
@@ -149,15 +147,30 @@ class Signature:
     def __getitem__(self, name: str) -> ArgumentType:
         return dict(self.arguments)[name]
 
-    def with_ones(self, ones: Collection[tuple[str, int]]) -> Signature:
-        """The same with these dimensions of arrays known to have an extent of 1."""
+    def with_extents(self, extents: Mapping[tuple[str, int], int]) -> Signature:
+        """The same with these extents of arrays known, by argument and dimension."""
         arguments = []
         for name, kind in self.arguments:
             if isinstance(kind, ArrayType):
-                more = (dimension for dimension in range(kind.ndim) if (name, dimension) in ones)
-                kind = replace(kind, ones=tuple(sorted({*kind.ones, *more})))
+                more = {axis: extents[name, axis] for axis in range(kind.ndim) if (name, axis) in extents}
+                kind = replace(kind, extents=tuple(sorted({**dict(kind.extents), **more}.items())))
             arguments.append((name, kind))
         return replace(self, arguments=tuple(arguments))
+
+    def with_known_extents(self, given: Signature, values: Sequence[Any]) -> Signature:
+        """The types of a call's arguments, with those extents that are known here, where the call has them.
+
+        Args:
+            given: the types.
+            values: the arguments.
+        """
+        extents = {
+            (name, axis): extent
+            for (name, kind), value in zip(self.arguments, values, strict=True)
+            for axis, extent in (kind.extents if isinstance(kind, ArrayType) else ())
+            if getattr(value, "shape", ())[axis : axis + 1] == (extent,)
+        }
+        return given.with_extents(extents) if extents else given
 
     def __str__(self) -> str:
         types = dict(self.arguments)
@@ -167,12 +180,13 @@ class Signature:
 
 
 _ARRAY = re.compile(r"^\s*(\w+)\s*\[(.*)\]\s*$")
+_EXTENT = re.compile(r"^[0-9]+")
 
 
 def parse_type(text: str) -> ArgumentType:
     """An argument type from its text: ``float64[:, ::1]``, ``float32``; weak ones are ``int``, ``float``, ``complex``.
 
-    A 1 before a colon says that the extent is 1: ``float64[:, 1::1]`` is a column.
+    A number before a colon is the extent: ``float64[:, 1::1]`` is a column, ``float64[:, 3::1]`` has rows of three.
 
     Raises:
         ValueError: the text names no known type.
@@ -186,8 +200,9 @@ def parse_type(text: str) -> ArgumentType:
     match = _ARRAY.match(text)
     if match and match[1] in DATA_TYPES:
         texts = [axis.strip() for axis in match[2].split(",")]
-        ones = tuple(axis for axis, text in enumerate(texts) if text.startswith("1"))
-        axes = [text.removeprefix("1") for text in texts]
+        numbers = [_EXTENT.match(text) for text in texts]
+        extents = tuple((axis, int(found[0])) for axis, found in enumerate(numbers) if found)
+        axes = [text[found.end() :] if found else text for text, found in zip(texts, numbers, strict=True)]
         if all(axis in (":", "::1") for axis in axes):
             layout = "A"
             if axes[-1] == "::1" and axes.count("::1") == 1:
@@ -196,7 +211,7 @@ def parse_type(text: str) -> ArgumentType:
                 layout = "F"
             elif "::1" in axes:
                 raise ValueError(f"{text!r}: only the first or the last axis can be contiguous (::1)")
-            return ArrayType(match[1], len(axes), layout, ones)
+            return ArrayType(match[1], len(axes), layout, extents)
     raise ValueError(f"{text!r} is not a type; write for example float64[:, ::1], int32[:], float or int")
 
 
@@ -210,7 +225,7 @@ def accepts(wanted: ArgumentType, given: ArgumentType) -> bool:
             and isinstance(given, ArrayType)
             and (wanted.dtype, wanted.ndim) == (given.dtype, given.ndim)
             and wanted.layout in (given.layout, "A")
-            and wanted.ones == given.ones
+            and wanted.extents == given.extents
         )
     assert isinstance(wanted, ScalarType) and isinstance(given, ScalarType)
     if wanted.dtype in ("int32", "int64"):

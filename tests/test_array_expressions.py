@@ -102,7 +102,7 @@ def test_stretched_extents_are_found_again_in_the_disk_cache(monkeypatch: pytest
     stretched(A, B, C)
     again = polytune.kernel(stretched.__wrapped__)
     monkeypatch.setattr(
-        "polytune.frontend.lowering.stretching.stretched_extents", lambda *_, **__: pytest.fail("analysed again")
+        "polytune.frontend.lowering.stretching.deciding_extents", lambda *_, **__: pytest.fail("analysed again")
     )
     again(A, B, C)
     assert (A == 2.0).all()

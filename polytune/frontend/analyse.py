@@ -21,6 +21,7 @@ from polytune.frontend.polyhedral.prune import (
     without_parameters,
 )
 from polytune.frontend.rewrites.checked import check_subscripts, has_tests
+from polytune.frontend.rewrites.contraction import with_values_in_variables
 from polytune.frontend.rewrites.forwarding import with_values_passed_on
 from polytune.frontend.rewrites.half_precision import lower_half_precision
 from polytune.frontend.rewrites.powers import choose_powers
@@ -59,9 +60,10 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False, lowere
     model = ModelBuilder(kernel.affine, kernel.locations, extents, prefix, tests)
     nodes = lower_half_precision(lowered.nodes, kernel)
     nodes = with_values_passed_on(without_repetitions(nodes, kernel), kernel)
+    nodes = with_values_in_variables(nodes, kernel)
     nodes, reports = check_subscripts(nodes, kernel, extents)
     layouts = {name: kind.layout for name, kind in signature.arguments if isinstance(kind, ArrayType)}
-    nodes = tuple(choose_powers(along_rows(node, layouts), strict=strict) for node in nodes)
+    nodes = choose_powers([along_rows(node, layouts) for node in nodes], kernel, strict=strict)
     if not strict:
         variables = {name for name, array in kernel.arrays.items() if array.role is ArrayRole.SCALAR}
         outside = (kernel.result, *(array.shape for array in kernel.arrays.values()), *kernel.size_conditions)

@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from polytune import notebook
 from polytune.errors import ArgumentError, PackageError
 from polytune.runtime.calls.calls import CallableKernel
@@ -21,7 +19,7 @@ from polytune.runtime.modules.cache import key_of, runtime_digest
 from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.tuning.learned import explain_tuner
 from polytune.runtime.tuning.rules import Thresholds
-from polytune.signature import ArrayType, Signature, accepts
+from polytune.signature import Signature, accepts
 from polytune.tracebacks import shows_frames_of_callers
 from polytune.tuner import Budget
 from polytune.version import __version__
@@ -120,12 +118,8 @@ class EmbeddedKernel(CallableKernel):
         lines += [explain_tuner(names, case, tuner, self.shared.get(case)) for case, tuner in self.tuners.items()]
         return notebook.ShownText("\n".join(lines if len(lines) > 1 else [*lines, "no call yet"]))
 
-    def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
-        wanted = ((name, kind.ones if isinstance(kind, ArrayType) else ()) for name, kind in self._wanted.arguments)
-        given = zip(wanted, values, strict=True)
-        return signature.with_ones(
-            {(name, axis) for (name, ones), value in given for axis in ones if np.shape(value)[axis : axis + 1] == (1,)}
-        )
+    def _with_extents(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
+        return self._wanted.with_known_extents(signature, values)
 
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
         for (name, given), (_, wanted) in zip(signature.arguments, self._wanted.arguments, strict=True):

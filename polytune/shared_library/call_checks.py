@@ -90,8 +90,8 @@ class CallChecks:
             self.strides[name] = strides_without_gaps(array, kind.layout)
             how = "in C order, without gaps" if kind.layout == "C" else "in Fortran order, without gaps"
         self.notes.append(f"{own}: {kind.dtype}[{', '.join(extents)}], {how}{'' if constant else '; written'}")
-        for axis in kind.ones:
-            self.notes.append(f"{extents[axis]}: has to be 1")
+        for axis, extent in kind.extents:
+            self.notes.append(f"{extents[axis]}: has to be {extent}")
 
     # Checks
 
@@ -116,9 +116,9 @@ class CallChecks:
             present = " && ".join(f"{extent} > 0" for extent in array.extents)
             with self.writer.braces(f"if ({negative} || ({array.name} == NULL && {present})) "):
                 self.fail("PT_ARGUMENT", f"argument '{name}': a null pointer, or a negative extent")
-            for axis in kind.ones:
-                with self.writer.braces(f"if ({array.extents[axis]} != 1) "):
-                    self.fail("PT_ARGUMENT", f"argument '{name}': its extent along axis {axis} has to be 1")
+            for axis, extent in kind.extents:
+                with self.writer.braces(f"if ({array.extents[axis]} != {extent}) "):
+                    self.fail("PT_ARGUMENT", f"argument '{name}': its extent along axis {axis} has to be {extent}")
         if self.outs:
             absent = " || ".join(f"{name} == NULL" for _, name in self.outs)
             with self.writer.braces(f"if ({absent}) "):

@@ -10,6 +10,7 @@ from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise, narrowed
 from polytune.frontend.array_expressions.reductions import COMMON, Reduced, reduced_operand, total
+from polytune.frontend.array_expressions.short_sums import written_out
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.lowering.frame import Frame
@@ -38,7 +39,7 @@ def mean_of(frame: Frame, node: ast.AST, reduced: Reduced, dtype: str) -> Operan
     count: Operand = _count(reduced, dtype)
     if reduced.mask is not None:
         count = computed(frame, node, total(Reduced(reduced.mask, reduced.axes, False), dtype))
-    return arithmetic(frame, node, "/", total(reduced, dtype), count)
+    return arithmetic(frame, node, "/", written_out(frame.kernel, total(reduced, dtype)), count)
 
 
 def _type_of_mean(call: ArrayCall, elements: str, *, may_be_complex: bool = True) -> str:
@@ -83,7 +84,7 @@ def _variance(call: ArrayCall) -> tuple[Operand, str]:
     squares = elementwise(frame, node, lambda values: squared_magnitude(values[0]), [distance])
     assert isinstance(squares, ArrayValue)
     dtype = promotion.part_type(dtype)
-    totals = total(Reduced(squares, reduced.axes, reduced.keepdims), dtype)
+    totals = written_out(frame.kernel, total(Reduced(squares, reduced.axes, reduced.keepdims), dtype))
     count = functions.apply(np.maximum, [promotion.binary("-", _count(reduced, dtype), constant(freedom)), constant(0)])
     return arithmetic(frame, node, "/", totals, count), promotion.part_type(wanted)
 

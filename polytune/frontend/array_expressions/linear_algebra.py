@@ -16,9 +16,10 @@ from polytune.frontend.array_expressions.elementwise import arithmetic, cast_arr
 from polytune.frontend.array_expressions.library_functions import norm_of_order
 from polytune.frontend.array_expressions.products import contraction, factor, matrix_product, outer_product
 from polytune.frontend.array_expressions.reductions import Reduced, sum_type, total
+from polytune.frontend.array_expressions.short_sums import written_out
 from polytune.frontend.array_expressions.sizes import require
 from polytune.frontend.array_expressions.temporaries import kept
-from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
+from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.array_expressions.views import permuted
 from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.promotion import Value
@@ -185,5 +186,6 @@ def _norm(call: ArrayCall) -> Operand:
 
     squares = elementwise(call.frame, call.node, squared, [array])
     assert isinstance(squares, ArrayValue)
-    totals: Sum = total(Reduced(squares, range(array.ndim), False), sum_type(promotion.part_type(dtype)))
+    sums = total(Reduced(squares, range(array.ndim), False), sum_type(promotion.part_type(dtype)))
+    totals = written_out(call.frame.kernel, sums)
     return elementwise(call.frame, call.node, lambda values: functions.apply(np.sqrt, values), [totals])

@@ -10,6 +10,7 @@ from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, constant_of
 from polytune.frontend.array_expressions.elementwise import cast_array, computed, elementwise, narrowed, strong
 from polytune.frontend.array_expressions.shapes import agree, broadcast, stretched
+from polytune.frontend.array_expressions.short_sums import written_out
 from polytune.frontend.array_expressions.sizes import loop_bound
 from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, increased, kept, over, perform
 from polytune.frontend.array_expressions.values import (
@@ -97,7 +98,7 @@ def matrix_product(frame: Frame, node: ast.AST, first: Operand, second: Operand)
     return elementwise(frame, node, lambda values: promotion.compare("!=", values[0], promotion.constant(0)), [counts])
 
 
-def _sum_of_products(frame: Frame, node: ast.AST, first: Operand, second: Operand) -> Sum | ArrayValue:
+def _sum_of_products(frame: Frame, node: ast.AST, first: Operand, second: Operand) -> Operand:
     left, right = factor(frame, node, first), factor(frame, node, second)
     if _is_transpose(left, right) and not frame.opaque and _is_worth_copying(left):
         return _symmetric_product(frame, node, left, right)
@@ -116,7 +117,7 @@ def _sum_of_products(frame: Frame, node: ast.AST, first: Operand, second: Operan
         of_right = [*stack, summed[0], rest[-1]] if column else [summed[0]]
         return product_term(left.at(of_left), right.at(of_right), dtype)
 
-    return Sum(shape, dtype, (Term((inner,), value),))
+    return written_out(frame.kernel, Sum(shape, dtype, (Term((inner,), value),)))
 
 
 def _is_transpose(left: ArrayValue, right: ArrayValue) -> bool:
@@ -211,7 +212,7 @@ def contraction(
 
     terms = Term(tuple(extents[letter] for letter in over), value)
     products = Sum(tuple(extents[letter] for letter in result), summed_as, (terms,))
-    return narrowed(frame, node, products, dtype)
+    return narrowed(frame, node, written_out(frame.kernel, products), dtype)
 
 
 def outer_product(

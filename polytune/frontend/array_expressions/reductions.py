@@ -20,6 +20,7 @@ from polytune.frontend.array_expressions.elementwise import (
     narrowed,
     strong,
 )
+from polytune.frontend.array_expressions.short_sums import few_places, of_elements, written_out
 from polytune.frontend.array_expressions.temporaries import allocate, emit, over, perform, scalar
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum, Term
 from polytune.frontend.array_expressions.views import element_of, in_memory
@@ -124,10 +125,21 @@ def folded(
         call: the call, for its place.
         reduced: the elements.
         dtype: the type of the results.
-        start: what each fold begins with.
+        start: what each fold begins with, which leaves the first element as it is.
         step: makes of what a fold has come to and the next element what it comes to then.
     """
     frame, node = call.frame, call.node
+    places = few_places(reduced.extents)
+    if places is not None:
+
+        def at(subscripts: Subscripts) -> Value:
+            first, *others = (reduced.element(subscripts, inner) for inner in places)
+            value = _of_type(first, dtype)
+            for element in others:
+                value = _of_type(step(value, element), dtype)
+            return value
+
+        return of_elements(reduced.shape, dtype, at)
     place = ResultPlace(frame, node, reduced.shape, dtype)
 
     def body(iterators: tuple[Iterator, ...]) -> Sequence[Node]:
@@ -139,6 +151,11 @@ def folded(
 
     emit(frame, node, over(frame, node, reduced.shape, body))
     return place.result()
+
+
+def _of_type(value: Value, dtype: str) -> Value:
+    """An element of a type made of a value."""
+    return promotion.truth(value) if dtype == "bool" else strong(promotion.cast(promotion.number(value), dtype))
 
 
 class ResultPlace:
@@ -180,7 +197,7 @@ class ResultPlace:
 def _sum(call: ArrayCall) -> Operand:
     reduced = reduced_operand(call, constant(0))
     dtype = call.dtype("dtype", sum_type(reduced.array.dtype))
-    found: Operand = total(reduced, wider(dtype))
+    found = written_out(call.frame.kernel, total(reduced, wider(dtype)))
     if call.given("initial"):
         initial = cast_array(call.frame, call.node, call.value("initial"), wider(dtype))
         found = arithmetic(call.frame, call.node, "+", found, initial)

@@ -140,12 +140,14 @@ def declare_arguments(kernel: KernelWalk, source: Source, refused: Iterable[str]
         if isinstance(kind, ArrayType):
             shape = tuple(Extent(name, dimension) for dimension in range(kind.ndim))
             kernel.arrays[name] = Array(name, kind.dtype, ArrayRole.ARGUMENT, shape, location=location)
+            known = dict(kind.extents)
             for extent in shape:
                 parameter = aliases.get(extent) or kernel.fresh(f"{name}_{extent.dimension}")
                 if extent in aliases:
                     kernel.source_names.add(parameter)
                 kernel.parameters[parameter] = Parameter(parameter, extent, nonnegative=True)
-                value = Constant(1, "int64") if extent.dimension in kind.ones else ParameterValue(parameter)
+                size = known.get(extent.dimension)
+                value = ParameterValue(parameter) if size is None else Constant(size, "int64")
                 kernel.extents[name, extent.dimension] = Value(value, weak=True)
             bindings[name] = ArrayBinding(name)
         else:

@@ -16,7 +16,7 @@ the same execution of the block, from operands that still are what they were.
 from __future__ import annotations
 
 from collections import Counter as Multiset
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +42,7 @@ from polytune.frontend.scop import ArrayRole
 from polytune.records import dataclass
 from polytune.signature import ArrayType
 
-__all__ = ["with_values_passed_on"]
+__all__ = ["Producer", "is_computed_alike", "mentioned", "producer_of", "value_at", "with_values_passed_on"]
 
 MOST_OPERATIONS = 60
 """The most nodes that a value may have that is computed where it is read."""
@@ -66,10 +66,10 @@ def with_values_passed_on(nodes: Sequence[Node], kernel: KernelWalk) -> tuple[No
     """
     if not kernel.kept:
         return tuple(nodes)
-    return _Forwarding(kernel, _mentioned(nodes)).block(tuple(nodes), ())
+    return _Forwarding(kernel, mentioned(nodes)).block(tuple(nodes), ())
 
 
-def _mentioned(node: Any) -> Multiset[str]:
+def mentioned(node: Any) -> Multiset[str]:
     """Count how often each array is mentioned in nodes."""
     nodes = node if isinstance(node, tuple | list) else (node,)
     return Multiset(each.array for top in nodes for each in walk(top) if isinstance(each, Element))
@@ -81,7 +81,7 @@ def _written(nodes: Sequence[Node]) -> set[str]:
 
 
 @dataclass(frozen=True)
-class _Producer:
+class Producer:
     """A nest that writes all of an array.
 
     Attributes:
@@ -128,7 +128,7 @@ class _Producer:
         return len(tuple(walk(self.value))) <= FEW_OPERATIONS
 
 
-def _producer(node: Node) -> _Producer | None:
+def producer_of(node: Node) -> Producer | None:
     """Read a nest of loops from 0 around one assignment to an element that has their iterators as its subscripts."""
     loops: list[RangeLoop] = []
     while isinstance(node, RangeLoop):
@@ -139,17 +139,58 @@ def _producer(node: Node) -> _Producer | None:
     iterators = tuple(Iterator(loop.iterator) for loop in loops)
     match node:
         case Perform(operations=(Assign(Element(array, subscripts), value),)) if subscripts == iterators:
-            return _Producer(array, tuple(loops), value) if loops else None
+            return Producer(array, tuple(loops), value) if loops else None
     return None
 
 
-def _pays(producer: _Producer, places: Sequence[Reading]) -> bool:
+def _pays(producer: Producer, places: Sequence[Reading]) -> bool:
     """Return whether computing the value at places costs no more than about what loading it does."""
     if producer.is_copy:
         return True
     # Compilers compute equal expressions of a statement once, if they call no functions.
     most = most_readings_of_an_element(places, once_a_statement=producer.is_cheap)
     return most is not None and most <= (MOST_PLACES if producer.has_few_operations and producer.is_cheap else 1)
+
+
+def value_at(kernel: KernelWalk, element: Element, producer: Producer) -> Expression:
+    """The value that an element of the array has.
+
+    Args:
+        kernel: what the walk over the source has found.
+        element: the element.
+        producer: the nest that writes the array.
+    """
+    to = dict(zip(producer.iterators, element.subscripts, strict=True))
+    found: Expression = moved(kernel, producer.value, to)
+    return found
+
+
+def is_computed_alike(
+    kernel: KernelWalk,
+    around: Sequence[RangeLoop],
+    producer: Producer,
+    place: Reading,
+    is_right: Callable[[], bool],
+) -> bool:
+    """Return whether the value is proven to be what is read at a place, or an error where that is one.
+
+    Args:
+        kernel: what the walk over the source has found.
+        around: the loops around the block.
+        producer: the nest that writes the array.
+        place: where it is read.
+        is_right: tells whether computing all of the array is proven to be no error, so that less may be computed.
+    """
+    subscripts = place.element.subscripts
+    loops = {loop.iterator: loop for loop in place.loops if loop.start == ZERO and loop.step == 1}
+    over = [loops.get(each.name) if isinstance(each, Iterator) else None for each in subscripts]
+    names = {each.iterator for each in over if each is not None}
+    ends = [each and normal(each.stop) for each in over]
+    if len(names) == len(subscripts) and ends == [normal(extent) for extent in producer.extents]:
+        return True
+    if not is_inside(kernel, around, place, producer.extents, value_at(kernel, place.element, producer)):
+        return False
+    return is_right()
 
 
 class _Forwarding:
@@ -163,7 +204,7 @@ class _Forwarding:
     def __init__(self, kernel: KernelWalk, mentioned: Multiset[str]):
         self._kernel, self._mentioned = kernel, mentioned
         self._around: tuple[RangeLoop, ...] = ()
-        self._right: dict[_Producer, bool] = {}
+        self._right: dict[Producer, bool] = {}
 
     def block(self, nodes: tuple[Node, ...], around: tuple[RangeLoop, ...]) -> tuple[Node, ...]:
         """Rewrite neighbouring nodes, and those in them, without nests whose values are passed on.
@@ -176,7 +217,7 @@ class _Forwarding:
         self._around = around
         place = 0
         while place < len(made):
-            producer = _producer(made[place])
+            producer = producer_of(made[place])
             rest = None if producer is None else self._passed_on(producer, made[place + 1 :])
             if rest is None:
                 place += 1
@@ -196,7 +237,7 @@ class _Forwarding:
                 return replace(node, then=self.block(then, around), otherwise=self.block(otherwise, around))
         return node
 
-    def _passed_on(self, producer: _Producer, rest: tuple[Node, ...]) -> tuple[Node, ...] | None:
+    def _passed_on(self, producer: Producer, rest: tuple[Node, ...]) -> tuple[Node, ...] | None:
         """Rewrite what follows a nest in its block, so that values are computed where they were read; None where that
         may be wrong, or does not pay."""
         array, kernel = producer.array, self._kernel
@@ -204,20 +245,23 @@ class _Forwarding:
             return None
         if kernel.arrays[array].role is not ArrayRole.LOCAL or not self._may_be_computed_again(producer):
             return None
-        readers = [place for place, node in enumerate(rest) if array in _mentioned(node)]
+        readers = [place for place, node in enumerate(rest) if array in mentioned(node)]
         if not readers:
             return None
         affected = rest[: readers[-1] + 1]
-        uses = sum(_mentioned(node)[array] for node in affected)
-        if self._mentioned[array] != uses + 1 or array in _mentioned(kernel.result or ()):
+        uses = sum(mentioned(node)[array] for node in affected)
+        if self._mentioned[array] != uses + 1 or array in mentioned(kernel.result or ()):
             return None
-        operands = _mentioned(producer.value)
+        operands = mentioned(producer.value)
         if array in operands or not _written(affected).isdisjoint((array, *operands)):
             return None
         places = readings(affected, array)
         if places is None or len(places) > MOST_READINGS or not _pays(producer, places):
             return None
-        if not all(self._is_computed_alike(producer, place) for place in places):
+        if not all(
+            is_computed_alike(kernel, self._around, producer, place, lambda: self._is_right(producer))
+            for place in places
+        ):
             return None
         changed = tuple(self._reading(node, producer) for node in affected)
         self._mentioned[array] = 0
@@ -225,26 +269,13 @@ class _Forwarding:
             self._mentioned[name] += times * (uses - 1)
         return (*changed, *rest[len(affected) :])
 
-    def _is_computed_alike(self, producer: _Producer, place: Reading) -> bool:
-        """Return whether the value is proven to be what is read at a place, or an error where that is one."""
-        kernel, subscripts = self._kernel, place.element.subscripts
-        loops = {loop.iterator: loop for loop in place.loops if loop.start == ZERO and loop.step == 1}
-        over = [loops.get(each.name) if isinstance(each, Iterator) else None for each in subscripts]
-        names = {each.iterator for each in over if each is not None}
-        ends = [each and normal(each.stop) for each in over]
-        if len(names) == len(subscripts) and ends == [normal(extent) for extent in producer.extents]:
-            return True
-        if not is_inside(kernel, self._around, place, producer.extents, self._value(place.element, producer)):
-            return False
-        return self._is_right(producer)
-
-    def _is_right(self, producer: _Producer) -> bool:
+    def _is_right(self, producer: Producer) -> bool:
         """Return whether computing all of the array is proven to be no error, so that less may be computed."""
         if producer not in self._right:
             self._right[producer] = reads_inside(self._kernel, (*self._around, *producer.loops), producer.value)
         return self._right[producer]
 
-    def _may_be_computed_again(self, producer: _Producer) -> bool:
+    def _may_be_computed_again(self, producer: Producer) -> bool:
         nodes = tuple(walk(producer.value))
         if len(nodes) > MOST_OPERATIONS:
             return False
@@ -257,9 +288,9 @@ class _Forwarding:
         kind = dict(self._kernel.signature.arguments).get(elements[0].array)
         return not isinstance(kind, ArrayType) or kind.layout == "C"
 
-    def _reading(self, node: Node, producer: _Producer) -> Node:
+    def _reading(self, node: Node, producer: Producer) -> Node:
         """Rewrite a node with the value in place of the array."""
-        if producer.array not in _mentioned(node):
+        if producer.array not in mentioned(node):
             return node
         match node:
             case RangeLoop(body=body):
@@ -271,17 +302,12 @@ class _Forwarding:
         operations = tuple(self._operation(operation, producer) for operation in node.operations)
         return replace(node, operations=operations)
 
-    def _operation(self, operation: Any, producer: _Producer) -> Any:
+    def _operation(self, operation: Any, producer: Producer) -> Any:
         if isinstance(operation, Element) and operation.array == producer.array:
-            return self._value(operation, producer)
+            return value_at(self._kernel, operation, producer)
         changed = map_children(operation, lambda child: self._operation(child, producer))
         if isinstance(operation, Element):
             place = self._kernel.locations.find(operation)
             if place is not None:
                 self._kernel.locations.record(changed, place)
         return changed
-
-    def _value(self, element: Element, producer: _Producer) -> Expression:
-        to = dict(zip(producer.iterators, element.subscripts, strict=True))
-        found: Expression = moved(self._kernel, producer.value, to)
-        return found

@@ -8,23 +8,29 @@ products of integers only, where they are exact: overflow wraps round in both.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeGuard
 
 from polytune.frontend.expression import (
+    Assign,
     Binary,
     Call,
     Compare,
     Constant,
+    Element,
     Expression,
+    Logical,
     Power,
     Select,
     Unary,
     map_children,
     walk,
 )
+from polytune.frontend.lowering.frame import KernelWalk
 from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.frontend.promotion import COMPLEX
+from polytune.frontend.scop import Array, ArrayRole
 
 LARGEST_EXPONENT = 64
 """The largest exponent of which a power becomes products; their rounding errors add up."""
@@ -33,7 +39,8 @@ LARGEST_WITH_ROOT = 8
 """The largest exponent of which a power becomes products and a square root."""
 
 MOST_OPERATIONS = 8
-"""The most nodes that the base of such a power may have, as it is written several times."""
+"""The most nodes that the base of such a power may have, as it is written several times; a longer one is kept in a
+variable, where the statement can have one."""
 
 
 def is_whole(exponent: Expression) -> TypeGuard[Constant]:
@@ -44,18 +51,64 @@ def is_whole(exponent: Expression) -> TypeGuard[Constant]:
     return number.imag == 0.0 and number.real.is_integer()
 
 
-def choose_powers(node: Node, *, strict: bool) -> Node:
-    """The node with its powers computed as is fastest, or in a ``strict`` kernel as is fastest with Python's bits."""
+def choose_powers(nodes: Sequence[Node], kernel: KernelWalk, *, strict: bool) -> tuple[Node, ...]:
+    """The nodes with their powers computed as is fastest, or in a ``strict`` kernel as is fastest with Python's bits.
+
+    Args:
+        nodes: neighbours in a block.
+        kernel: what the walk over the source has found, to which the variables are added that bases of powers are kept
+            in.
+        strict: whether the bits have to be Python's.
+    """
+    return tuple(each for node in nodes for each in _nodes(node, kernel, strict))
+
+
+def _nodes(node: Node, kernel: KernelWalk, strict: bool) -> tuple[Node, ...]:
     match node:
-        case Perform(operations):
-            return replace(node, operations=tuple(_chosen(operation, strict) for operation in operations))
-        case Guard(_, then, otherwise):
-            then, otherwise = (
-                tuple(choose_powers(child, strict=strict) for child in side) for side in (then, otherwise)
+        case Perform((Assign(value=value) as assign,)) if not strict:
+            before: list[Perform] = []
+            kept = _with_bases_kept(value, node, kernel, before)
+            whole = replace(node, operations=(replace(assign, value=kept) if before else assign,))
+            return tuple(
+                replace(each, operations=tuple(_chosen(part, strict) for part in each.operations))
+                for each in (*before, whole)
             )
-            return replace(node, then=then, otherwise=otherwise)
+        case Perform(operations):
+            return (replace(node, operations=tuple(_chosen(operation, strict) for operation in operations)),)
+        case Guard(_, then, otherwise):
+            then, otherwise = (choose_powers(side, kernel, strict=strict) for side in (then, otherwise))
+            return (replace(node, then=then, otherwise=otherwise),)
         case RangeLoop(body=body):
-            return replace(node, body=tuple(choose_powers(child, strict=strict) for child in body))
+            return (replace(node, body=choose_powers(body, kernel, strict=strict)),)
+
+
+def _with_bases_kept(node: Any, statement: Perform, kernel: KernelWalk, before: list[Perform]) -> Any:
+    """The expression with a variable in place of each base of many operations whose power is products with a square
+    root, where it is computed in any case.
+
+    Args:
+        node: the expression.
+        statement: the statement that it stands in.
+        kernel: gets the variables.
+        before: gets the statements that compute them, in their order.
+    """
+    if isinstance(node, Select | Logical):
+        return node
+    node = map_children(node, lambda child: _with_bases_kept(child, statement, kernel, before))
+    match node:
+        case Binary("**", base, Constant(exponent), dtype) if (
+            dtype.startswith("float") and _is_half_of_odd(exponent) and _is_long(base)
+        ):
+            name = kernel.fresh("base")
+            kernel.arrays[name] = Array(name, dtype, ArrayRole.SCALAR, location=statement.location)
+            variable = kernel.locations.record(Element(name, (), dtype), statement.location)
+            before.append(replace(statement, operations=(Assign(variable, base),)))
+            return replace(node, left=variable)
+    return node
+
+
+def _is_long(base: Expression) -> bool:
+    return sum(1 for _ in walk(base)) > MOST_OPERATIONS
 
 
 def _chosen(node: Any, strict: bool) -> Any:
@@ -71,7 +124,7 @@ def _chosen(node: Any, strict: bool) -> Any:
                 least = -LARGEST_EXPONENT if is_float else 0
                 if least <= exponent.value <= LARGEST_EXPONENT and float(exponent.value).is_integer():
                     return Power(base, int(exponent.value), dtype)
-                if is_float and _is_half_of_odd(exponent.value) and sum(1 for _ in walk(base)) <= MOST_OPERATIONS:
+                if is_float and _is_half_of_odd(exponent.value) and not _is_long(base):
                     return _with_root(base, exponent.value, dtype)
             if is_float:
                 return Call("pow", (base, exponent), dtype) if strict else Binary("**", base, exponent, dtype)

@@ -39,7 +39,7 @@ from polytune.frontend.polyhedral.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.records import dataclass
 
-__all__ = ["Reading", "is_inside", "most_readings_of_an_element", "readings", "reads_inside"]
+__all__ = ["Reading", "is_each_read_once", "is_inside", "most_readings_of_an_element", "readings", "reads_inside"]
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,13 @@ class Reading:
         element: what is read.
         loops: the loops around it within its block, outermost first.
         statement: the number of the statement that it stands in.
+        body: the nodes that this is one of.
     """
 
     element: Element
     loops: tuple[RangeLoop, ...]
     statement: int
+    body: tuple[Node, ...]
 
 
 def readings(nodes: Sequence[Node], array: str) -> tuple[Reading, ...] | None:
@@ -65,28 +67,30 @@ def readings(nodes: Sequence[Node], array: str) -> tuple[Reading, ...] | None:
         array: its name.
     """
     found: list[Reading] = []
+    whole = tuple(nodes)
     number = 0
 
     def is_read(parts: Any) -> bool:
         return any(isinstance(each, Element) and each.array == array for part in parts for each in walk(part))
 
-    def collect(node: Node, loops: tuple[RangeLoop, ...]) -> bool:
+    def collect(node: Node, loops: tuple[RangeLoop, ...], around: tuple[Node, ...]) -> bool:
         nonlocal number
         match node:
             case RangeLoop(start=start, stop=stop, body=body):
-                return not is_read((start, stop)) and all(collect(each, (*loops, node)) for each in body)
+                return not is_read((start, stop)) and all(collect(each, (*loops, node), body) for each in body)
             case Guard(condition=condition, then=then, otherwise=otherwise):
-                return not is_read((condition,)) and all(collect(each, loops) for each in (*then, *otherwise))
+                sides = (then, otherwise)
+                return not is_read((condition,)) and all(collect(each, loops, side) for side in sides for each in side)
         assert isinstance(node, Perform)
         number += 1
         for part in (part for operation in node.operations for part in walk(operation)):
             if isinstance(part, LibraryCall) and is_read((part,)):
                 return False
             if isinstance(part, Element) and part.array == array:
-                found.append(Reading(part, loops, number))
+                found.append(Reading(part, loops, number, around))
         return True
 
-    return tuple(found) if all(collect(node, ()) for node in nodes) else None
+    return tuple(found) if all(collect(node, (), whole) for node in whole) else None
 
 
 def _is_never(kernel: KernelWalk, loops: Sequence[RangeLoop], conditions: Sequence[Expression]) -> bool:
@@ -202,21 +206,27 @@ def most_readings_of_an_element(places: Sequence[Reading], *, once_a_statement: 
         places: all that read it.
         once_a_statement: whether equal elements in one statement count as one.
     """
-    forms = [_form(place) for place in places]
-    if any(form is None for form in forms):
-        return None
     distinct: list[tuple[_Form, int, Element]] = []
-    for form, place in zip(forms, places, strict=True):
-        entry = (form or (), place.statement, place.element)
+    for place in places:
+        form = _form(place)
+        if form is None:
+            return None
+        entry = (form, place.statement, place.element)
         if not (once_a_statement and entry in distinct):
             distinct.append(entry)
-    most = 0
-    for form, _, _ in distinct:
-        same = [other for other, _, _ in distinct if _may_meet(form, other)]
-        if any(_are_neighbours(form, other) for other in same):
-            return None
-        most = max(most, len(same))
-    return most
+    forms = [form for form, _, _ in distinct]
+    if any(_are_neighbours(form, other) for form in forms for other in forms if _may_meet(form, other)):
+        return None
+    return _most_of_one_element(forms)
+
+
+def _most_of_one_element(forms: Sequence[_Form]) -> int:
+    """Return how many of the places may read one element, any two of which may."""
+    if not forms:
+        return 0
+    first, *others = forms
+    with_first = 1 + _most_of_one_element([other for other in others if _may_meet(first, other)])
+    return max(with_first, _most_of_one_element(others)) if len(others) >= with_first else with_first
 
 
 _Form = tuple[tuple[bool, Expression], ...]
@@ -242,6 +252,11 @@ def _form(place: Reading) -> _Form | None:
             case _:
                 return None
     return tuple(found) if all(name in along or length == 1 for name, length in loops.items()) else None
+
+
+def is_each_read_once(place: Reading) -> bool:
+    """Return whether no two iterations of the loops around a place read one element there."""
+    return _form(place) is not None
 
 
 def _may_meet(first: _Form, second: _Form) -> bool:

@@ -9,8 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from polytune.errors import ArgumentError, UncommonSubscriptError
 from polytune.forking import renew_lock_at_fork
 from polytune.history.store import HistoryStore, default_store
@@ -228,9 +226,7 @@ class PreparingKernel(TunableKernel):
             raise (error if structure else self._with_source(error, values)) from None
         if structure:
             signature = replace(signature, structure=structure)
-        if any(type(value) is np.ndarray and 1 in value.shape for value in values):
-            signature = self._with_ones(signature, values)
-        return _Accepted(signature, values, at_home)
+        return _Accepted(self._with_extents(signature, values), values, at_home)
 
     def _prepare(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> PreparedCall:
         return self._fitted(self._accept(arguments, keywords), current_threads())
@@ -257,8 +253,8 @@ class PreparingKernel(TunableKernel):
         these; nothing where they are these."""
         return self._names, values, ()
 
-    def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
-        """The types of a call in which extents are 1, with those that the code must know of."""
+    def _with_extents(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
+        """The types of a call, with those extents of its arrays that the code knows of."""
         return signature
 
     def _with_source(self, error: ArgumentError, values: tuple[Any, ...]) -> ArgumentError:

@@ -124,7 +124,7 @@ class LibraryKernel:
         self._names: tuple[str, ...] = module.ARGUMENTS
         self._layout = struct.Struct(_format(module))
         self._accepted: set[Signature] = set()
-        self._has_ones = any(isinstance(kind, ArrayType) and kind.ones for _, kind in self._wanted.arguments)
+        self._has_extents = any(isinstance(kind, ArrayType) and kind.extents for _, kind in self._wanted.arguments)
         self._array_places = [module.ARGUMENTS.index(name) for name in module.ARRAYS]
         self._more = [k for k, name in enumerate(module.PARAMETERS) if name not in module.ARGUMENTS]
         self._reused = [k for k, name in enumerate(module.SCRATCH) if name not in module.KEPT]
@@ -150,7 +150,7 @@ class LibraryKernel:
         if keywords or len(arguments) != len(self._names):
             values = self._bind(arguments, keywords)
         signature = signature_of(self._names, values)
-        if signature not in self._accepted or self._has_ones:
+        if signature not in self._accepted or self._has_extents:
             self._accept(signature, values)
         if self._require is not None:
             self._require(*values)
@@ -200,13 +200,7 @@ class LibraryKernel:
 
     def _accept(self, signature: Signature, values: tuple[Any, ...]) -> None:
         """See to it that the types of a call are those that the package was built for."""
-        ones = {
-            (name, axis)
-            for (name, kind), value in zip(self._wanted.arguments, values, strict=True)
-            for axis in (kind.ones if isinstance(kind, ArrayType) else ())
-            if np.shape(value)[axis : axis + 1] == (1,)
-        }
-        given_types = signature.with_ones(ones)
+        given_types = self._wanted.with_known_extents(signature, values)
         for (name, given), (_, wanted) in zip(given_types.arguments, self._wanted.arguments, strict=True):
             if not accepts(wanted, given):
                 raise ArgumentError(

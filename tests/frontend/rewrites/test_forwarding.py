@@ -219,11 +219,6 @@ def copied_columns(A, R):
         R[i] = np.sum(t) + i
 
 
-def costly_in_one_statement(A, R):
-    t = np.exp(A)
-    R[:] = t * t
-
-
 def diagonal(A, R):
     t = A * 2.0
     for i in range(len(R)):
@@ -284,7 +279,6 @@ KEPT: dict[str, tuple[Callable[..., Any], tuple[str, ...], str]] = {
     "a function at two places": (expensive_twice, ("vector", "vector"), "t"),
     "the library reads it": (sorted_by_the_library, ("vector", "vector"), "t"),
     "a copy in another order": (copied_columns, ("square", "vector"), "copy"),
-    "a function twice in a statement": (costly_in_one_statement, ("vector", "vector"), "t"),
     "a diagonal": (diagonal, ("square", "vector"), "t"),
     "a column again for each row": (column_for_each_row, ("rows_of_four", "vector"), "t"),
     "an end is read again": (boundaries, ("vector", "vector"), "t"),
