@@ -228,7 +228,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         """The kernel with regions that can be cut, for the types of a call's arguments."""
         from polytune.shards.call import types_of
 
-        if self._outside and (changed := self._outside.changed()) is not None:
+        if self._outside is not None and (changed := self._outside.changed()) is not None:
             self._reconsider(changed)
         signature = types_of(self._names, values)
         return self._modules.sharded(with_ones(signature, _shapes(signature, values), self._modules.deciding))
@@ -375,7 +375,7 @@ class Kernel(CallableKernel, Generic[P, R]):
 
     def _look_at(self, outside: OutsideValues | None) -> None:
         """Have calls look at what the kernel uses from outside, as it has just been described."""
-        self._outside = outside
+        self._outside = outside or None
 
     def _reconsider(self, name: str) -> None:
         """See whether what has changed outside makes a difference; if so, compile anew when a call comes."""

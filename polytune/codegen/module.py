@@ -20,7 +20,7 @@ from polytune.frontend.expression import Constant, Expression
 from polytune.frontend.generated_names import MARK, REPORT, generated
 from polytune.frontend.polyhedral.bounds import BoundsCondition
 from polytune.frontend.polyhedral.unassigned import UnassignedRead
-from polytune.frontend.results import imports_of
+from polytune.frontend.results import ReturnedArray, ReturnedTuple, imports_of
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.records import dataclass
 from polytune.schedule.counting.counts import Counts
@@ -268,6 +268,7 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     kept = (ArrayRole.RESULT, ArrayRole.CONSTANT)
     returned = (array.name for array in scop.arrays if array.role is ArrayRole.RESULT)
     writer.line(f"RETURNED = {tuple(returned)!r}")
+    writer.line(f"RETURNS = {_returned_whole(scop)!r}")
     writer.line(f"ZEROED = {tuple(array.name for array in scop.arrays if array.zeroed)!r}")
     writer.line(f"KEPT = {tuple(array.name for array in scop.arrays if array.role in kept)!r}")
     writer.line(f"PARAMETERS = {storage.parameters!r}")
@@ -277,6 +278,20 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
         return
     _write_versions(writer, programs)
     _write_space(writer, programs)
+
+
+def _returned_whole(scop: Scop) -> str | tuple[str, ...] | None:
+    """Return the array that the kernel makes and returns, or the arrays in the tuple that it returns; None where it
+    returns something else."""
+    made = {array.name for array in scop.arrays if array.role is ArrayRole.RESULT}
+    match scop.result:
+        case ReturnedArray(name) if {name} == made:
+            return name
+        case ReturnedTuple(items, kind="", is_list=False):
+            names = tuple(item.name for item in items if isinstance(item, ReturnedArray))
+            return names if len(names) == len(items) and set(names) == made else None
+        case _:
+            return None
 
 
 def _write_versions(writer: SourceWriter, programs: Sequence[Program]) -> None:

@@ -53,6 +53,36 @@ class Learning(OnlineState):
         if self._drift.observe(seconds, self._reference):
             self._reopen()
 
+    def _take_in(
+        self,
+        configuration: Configuration,
+        seconds: float,
+        compile_seconds: float = 0.0,
+        overhead: float = 0.0,
+        *,
+        disturbed: bool = False,
+        goes_on: bool = False,
+    ) -> None:
+        """Take in a call.
+
+        Args:
+            configuration, seconds, compile_seconds, overhead, disturbed, goes_on: as for `OnlineTuner.report`.
+        """
+        is_default = configuration == self._default
+        if is_default:
+            self._default = configuration  # the object that comes next time as well: comparing it takes no time
+        is_stand_in = self._stand_in is not None and configuration == self._stand_in
+        is_opening = self._opening is not None and (is_stand_in or configuration == self._opening)
+        unavoidable = compile_seconds if is_default or is_opening else 0.0
+        compile_seconds -= unavoidable
+        self._note_in_log(configuration, seconds, is_opening=is_opening)
+        self._take_call(configuration, seconds, compile_seconds, disturbed, goes_on, is_opening, is_stand_in)
+        if overhead and not (disturbed or is_opening):
+            self._take_overhead(overhead)
+        if self._resting is not None:
+            self._rested(disturbed=disturbed)
+        self._count(configuration, seconds, compile_seconds, unavoidable)
+
     def _take_overhead(self, overhead: float) -> None:
         """Take in by how many seconds a call was longer than its run, as the tuner was asked."""
         self._overhead = overhead if not self._overhead else min(overhead, 2 * self._overhead)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import TypeVar
@@ -36,6 +37,8 @@ Result = TypeVar("Result")
 
 _LONG_PROPOSAL = 1e-3  # seconds
 _LONG_CALL = 0.2  # seconds, beside which a proposal of a model, of about 20 ms, is little
+_SHORT = 3e-5  # seconds, of calls beside which it counts what a tuner does after each
+_MOST_WAITING = 16  # of them, which are learned from at a time
 
 
 class OnlineTuner(Choosing, Learning):
@@ -140,6 +143,7 @@ class OnlineTuner(Choosing, Learning):
         title = "a tuner" if key is None else f"{key[0].partition(' ')[0]}({key[1]})"
         super().__init__(space, Budget.of(budget), prospects, search, opening, fewer_threads, title)
         self._clock = clock
+        self._waiting: deque[tuple[Configuration, float]] = deque()  # steady calls that have not been taken in yet
         self._lock = threading.Lock()
         renew_lock_at_fork(self)
         self._hints = tuple(starts)
@@ -178,6 +182,7 @@ class OnlineTuner(Choosing, Learning):
         if settled is not None:
             return self._stand_in or settled
         with self._lock:
+            self._catch_up()
             if self._resting is not None:
                 return self._resting
             started = self._clock()
@@ -216,42 +221,40 @@ class OnlineTuner(Choosing, Learning):
         """
         configuration = as_configuration(configuration)
         with self._lock:
+            self._catch_up()
             if not is_measurement(seconds):
                 raise _no_time("a call", seconds)
             if compile_seconds != 0.0 and not is_measurement(compile_seconds):
                 raise _no_time("compiling", compile_seconds)
-            is_default = configuration == self._default
-            if is_default:
-                self._default = configuration  # the object that comes next time as well: comparing it takes no time
-            is_stand_in = self._stand_in is not None and configuration == self._stand_in
-            is_opening = self._opening is not None and (is_stand_in or configuration == self._opening)
-            unavoidable = compile_seconds if is_default or is_opening else 0.0
-            compile_seconds -= unavoidable
-            self._note_in_log(configuration, seconds, is_opening=is_opening)
-            self._take_call(configuration, seconds, compile_seconds, disturbed, goes_on, is_opening, is_stand_in)
-            if overhead and not (disturbed or is_opening):
-                self._take_overhead(overhead)
-            if self._resting is not None:
-                self._rested(disturbed=disturbed)
-            self._count(configuration, seconds, compile_seconds, unavoidable)
+            self._take_in(configuration, seconds, compile_seconds, overhead, disturbed=disturbed, goes_on=goes_on)
 
     def report_steady(self, configuration: Configuration, seconds: float) -> None:
         """Report an undisturbed call of what `steady` is: as `report`, in less time.
 
-        While nothing may be tried, one call in several is learned from; the others are counted.
+        Of short calls several are taken in at a time.  While nothing may be tried, one call in several is learned from;
+        the others are counted.
 
         Args:
             configuration: what `steady` is.
             seconds: its run time.
         """
-        with self._lock:
+        waiting = self._waiting
+        waiting.append((configuration, seconds))
+        if seconds >= _SHORT or len(waiting) >= _MOST_WAITING or self._previous is not configuration:
+            with self._lock:
+                self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Take in the calls that have been reported as steady; the lock is held."""
+        while self._waiting:
+            configuration, seconds = self._waiting.popleft()
             if self._previous is configuration and self._take_steady(configuration, seconds):
                 self._disturbance.is_on = False
                 self._log.count()
                 self._ledger.calls += 1
                 self._ledger.total_seconds += seconds
-                return
-        self.report(configuration, seconds)
+            else:
+                self._take_in(configuration, seconds)
 
     def fail(self, configuration: Mapping[str, Value], reason: str, *, compile_seconds: float = 0.0) -> None:
         """Take note that a configuration could not be compiled, launched or fitted: it is not chosen again.
@@ -263,6 +266,7 @@ class OnlineTuner(Choosing, Learning):
         """
         configuration = as_configuration(configuration)
         with self._lock:
+            self._catch_up()
             self._search.fail(configuration, reason)
             self._log.add(configuration, None, f"failed: {reason}")
             ledger = self._ledger
@@ -282,6 +286,7 @@ class OnlineTuner(Choosing, Learning):
         again."""
         configuration = as_configuration(configuration)
         with self._lock:
+            self._catch_up()
             self._search.interrupt()
             if configuration == self._trial:
                 self._trial = None
@@ -303,6 +308,7 @@ class OnlineTuner(Choosing, Learning):
     def _take_over(self, records: Sequence[tuple[Configuration, RememberedMeasurement]]) -> None:
         """Learn what other processes have measured."""
         with self._lock:
+            self._catch_up()
             take_over(self._search, records)
             best = self._search.best
             if self._settled is not None and best is not None and best[0] != self._settled:
@@ -310,6 +316,7 @@ class OnlineTuner(Choosing, Learning):
 
     def _snapshot(self, configurations: Sequence[Configuration]) -> Snapshot:
         with self._lock:
+            self._catch_up()
             search = self._search
             return Snapshot(
                 state=search.state(),
@@ -337,6 +344,7 @@ class OnlineTuner(Choosing, Learning):
     def budget(self, budget: Budget | int | str | None) -> None:
         read = Budget.of(budget)
         with self._lock:
+            self._catch_up()
             self._budget, self._resting, self._stand_in = read, None, None
 
     @property
@@ -347,6 +355,7 @@ class OnlineTuner(Choosing, Learning):
     def ranking(self) -> list[tuple[Configuration, float]]:
         """Every configuration measured, with its estimated run time in seconds, the fastest first."""
         with self._lock:
+            self._catch_up()
             measured = [
                 (configuration, samples.estimate) for configuration, samples in self._search.measurements.items()
             ]
@@ -355,6 +364,7 @@ class OnlineTuner(Choosing, Learning):
     def trials(self) -> list[OnlineTrial]:
         """Return what was tried in this process, in the order of time: the calls of anything but the best known."""
         with self._lock:
+            self._catch_up()
             return Trials(self._log)
 
     def experiments(self) -> list[tuple[Configuration, Sequence[DesignStep]]]:
@@ -382,6 +392,7 @@ class OnlineTuner(Choosing, Learning):
     def statistics(self) -> Statistics:
         """Return what tuning has done, cost and saved so far, processes that ran earlier included."""
         with self._lock:
+            self._catch_up()
             ledger, search = self._ledger, self._search
             default = search.measurements.get(self._default)
             default_seconds = None if default is None else default.estimate

@@ -311,14 +311,15 @@ def test_what_proposals_take_is_counted_as_lost():
     assert tuner.statistics().lost_seconds == 2 * 0.5  # of the first call nothing is known before it
 
 
-def test_calls_of_what_was_settled_on_can_be_reported_the_short_way():
+@pytest.mark.parametrize("scale", [1.0, 1e-7], ids=["long", "short"])
+def test_calls_of_what_was_settled_on_can_be_reported_the_short_way(scale):
     one, other = OnlineTuner(SPACE), OnlineTuner(SPACE)
     for tuner in (one, other):
         while not tuner.converged:
             configuration = tuner.choose()
-            tuner.report(configuration, cost(configuration))
-        tuner.report(tuner.settled, cost(tuner.settled))
-    seconds = cost(one.settled)
+            tuner.report(configuration, scale * cost(configuration))
+        tuner.report(tuner.settled, scale * cost(tuner.settled))
+    seconds = scale * cost(one.settled)
     for factor in (1.0, 2.0):
         for _ in range(200):
             one.report_steady(one.settled or one.choose(), factor * seconds)
@@ -327,6 +328,27 @@ def test_calls_of_what_was_settled_on_can_be_reported_the_short_way():
                 break
     assert one.statistics() == other.statistics()
     assert one.statistics().reopened == 1
+
+
+def test_no_short_call_is_forgotten_whoever_asks():
+    """They are taken in several at a time, and before anything else is done or told."""
+    tuner = OnlineTuner(SPACE)
+    while not tuner.converged:
+        configuration = tuner.choose()
+        tuner.report(configuration, 1e-7 * cost(configuration))
+    settled = tuner.settled
+    tuner.report(settled, 1e-6)
+    begun = tuner.statistics()
+    for count in range(1, 40):
+        tuner.report_steady(settled, 1e-6)
+        found = tuner.statistics()
+        assert found.calls == begun.calls + count
+        np.testing.assert_allclose(found.total_seconds - begun.total_seconds, count * 1e-6)
+    for count in range(5):
+        tuner.report_steady(settled, 1e-6)
+    tuner.report(settled, 2.0, disturbed=True)
+    found = tuner.statistics()
+    assert (found.calls, found.disturbed_calls) == (begun.calls + 45, begun.disturbed_calls + 1)
 
 
 def test_it_says_what_runs_next_while_nothing_may_be_tried():

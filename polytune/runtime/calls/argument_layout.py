@@ -33,10 +33,9 @@ __all__ = [
     "FITS",
     "MAY_OVERLAP",
     "ArgumentLayout",
+    "address_writers",
     "can_compare",
     "fingerprint",
-    "write_address",
-    "write_line",
 ]
 
 DIFFERS, FITS, MAY_OVERLAP = 0, 1, 2
@@ -47,9 +46,9 @@ with another one."""
 _TYPE, _LENGTH = 1, 2
 _ITEMS = tuple.__basicsize__ // 8
 _NUMBER = float.__basicsize__ // 8 - 1
-_DATA, _RANK, _SHAPE, _STRIDES, _ELEMENTS, _FLAGS = 2, 3, 4, 5, 7, 8
-_LOWER = 0xFFFFFFFF  # of a word that holds 32 bits and padding
-_COMPARED_FLAGS = _LOWER ^ 4  # all but whether the memory is the array's own, which is of no account
+DATA, RANK, SHAPE, _STRIDES, _ELEMENTS, FLAGS = 2, 3, 4, 5, 7, 8
+LOWER = 0xFFFFFFFF  # of a word that holds 32 bits and padding
+_COMPARED_FLAGS = LOWER ^ 4  # all but whether the memory is the array's own, which is of no account
 
 # The words of an argument in a layout: how many these are, its type, what it is, where in a context its address or its
 # value goes, in bytes, and of an array what its header says, the bytes that it reaches from and to, seen from the
@@ -78,11 +77,11 @@ def _is_like(array, own):
     rank = word(own, _OWN_RANK)
     if (
         word(array, _ELEMENTS) != word(own, _OWN_ELEMENTS)
-        or word(array, _FLAGS) & _COMPARED_FLAGS != word(own, _OWN_FLAGS)
-        or word(array, _RANK) & _LOWER != rank
+        or word(array, FLAGS) & _COMPARED_FLAGS != word(own, _OWN_FLAGS)
+        or word(array, RANK) & LOWER != rank
     ):
         return False
-    shape = word(array, _SHAPE)
+    shape = word(array, SHAPE)
     strides = word(array, _STRIDES)
     for axis in range(rank):
         if word(shape, axis) != word(own, _FIXED + axis) or word(strides, axis) != word(own, _FIXED + rank + axis):
@@ -94,13 +93,13 @@ def _is_like(array, own):
 def _may_overlap(layout, arguments, own, k):
     """Return whether the bytes that an array reaches, by its words and its place among the arguments, are close to
     another one's."""
-    data = word(word(arguments, _ITEMS + k), _DATA)
+    data = word(word(arguments, _ITEMS + k), DATA)
     if word(own, _LOW) >= word(own, _HIGH):
         return False
     other = layout + 8
     for j in range(word(layout, 0)):
         if j != k and word(other, _KIND) == _ARRAY:
-            beside = word(word(arguments, _ITEMS + j), _DATA)
+            beside = word(word(arguments, _ITEMS + j), DATA)
             if (
                 word(other, _LOW) < word(other, _HIGH)
                 and data + word(own, _LOW) < beside + word(other, _HIGH)
@@ -143,7 +142,7 @@ def _fit(layout, arguments, context):
         if word(own, _KIND) == _FLOAT:
             _put(context + word(own, _PLACE), word(value, _NUMBER))
         elif word(own, _KIND) == _ARRAY:
-            _put(context + word(own, _PLACE), word(value, _DATA))
+            _put(context + word(own, _PLACE), word(value, DATA))
             if word(own, _IS_WRITTEN) != 0 and found == FITS and _may_overlap(layout, arguments, own, k):
                 found = MAY_OVERLAP
         own += 8 * word(own, _SIZE)
@@ -167,10 +166,10 @@ def _fingerprint(arguments, array, memory_map):
         found = (found << 7 | (found >> 57) & 127) ^ kind
         if kind != array and kind != memory_map:
             continue
-        rank = word(value, _RANK) & _LOWER
-        flags = word(value, _FLAGS) & _COMPARED_FLAGS
+        rank = word(value, RANK) & LOWER
+        flags = word(value, FLAGS) & _COMPARED_FLAGS
         found = (found << 7 | (found >> 57) & 127) ^ word(value, _ELEMENTS) ^ (flags << 32) ^ rank
-        shape = word(value, _SHAPE)
+        shape = word(value, SHAPE)
         strides = word(value, _STRIDES)
         for axis in range(rank):
             found = (found << 7 | (found >> 57) & 127) ^ word(shape, axis)
@@ -181,7 +180,7 @@ def _fingerprint(arguments, array, memory_map):
 @njit(nogil=True, cache=keeps_code(__file__))
 def _write_address(array, place):
     """Write where an array's elements are to an address."""
-    _put(place, word(array, _DATA))
+    _put(place, word(array, DATA))
 
 
 @njit(nogil=True, cache=keeps_code(__file__))
@@ -191,7 +190,7 @@ def _write_line(array, place):
     Returns:
         How many bytes of the array lie before it.
     """
-    data = word(array, _DATA)
+    data = word(array, DATA)
     start = -data & (LINE - 1)
     _put(place, data + start)
     return start
@@ -209,16 +208,11 @@ def fingerprint(arguments: tuple[Any, ...]) -> int:
     return int(_FINGERPRINT(id(arguments), id(np.ndarray), id(np.memmap)))
 
 
-def write_address(array: np.ndarray, place: int) -> None:
-    """Write where an array's elements are into the memory at an address, where `can_compare` allows it."""
-    (_WRITE_ADDRESS.call or _WRITE_ADDRESS.ready())(id(array), place)
-
-
-def write_line(array: np.ndarray, place: int) -> int:
-    """Write where the first cache line begins in an array's elements into the memory at an address, where `can_compare`
-    allows it.  Return how many bytes of the array lie before it."""
-    found: int = (_WRITE_LINE.call or _WRITE_LINE.ready())(id(array), place)
-    return found
+def address_writers() -> tuple[Callable[[int, int], Any], Callable[[int, int], int]]:
+    """Two functions that write where the elements of an array are, whose ``id`` they are given, into the memory at an
+    address, where `can_compare` allows it: where they begin, and where the first cache line begins in them; the second
+    returns how many bytes of the array lie before that."""
+    return _WRITE_ADDRESS.ready(), _WRITE_LINE.ready()
 
 
 class ArgumentLayout:
@@ -310,7 +304,7 @@ def can_compare() -> bool:
         return False
     if fingerprint(given) != fingerprint(others):
         return False
-    write_address(other, context[-1:].ctypes.data)
+    address_writers()[0](id(other), context[-1:].ctypes.data)
     if context[-1] != other.ctypes.data:
         return False
     plain.flags.writeable = False

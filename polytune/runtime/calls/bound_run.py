@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polytune.runtime.calls.argument_layout import write_address, write_line
+from polytune.runtime.calls.argument_layout import address_writers
 from polytune.runtime.teams.context_memory import ContextMemory
 from polytune.runtime.teams.helpers import run_team
 from polytune.runtime.teams.local_arrays import LINE, PAGE, SMALLEST, result_array
@@ -18,31 +18,31 @@ __all__ = ["BoundRun"]
 
 
 class _Made(NamedTuple):
-    """An array that is made for each run: its place in the memory, where in the context its address is, in bytes, and
-    what makes it, or the block that it lies in, which then has its shape and its type beside it."""
+    """An array that is made for each run: its place in the memory, the address of the word of the context that has its
+    own, and what makes it, or the block that it lies in, which then has its shape and its type beside it."""
 
     place: int
-    offset: int
+    word: int
     make: Callable[[], np.ndarray]
     shape: tuple[int, ...] | None
     dtype: np.dtype | None
 
     @classmethod
-    def like(cls, array: np.ndarray, place: int, offset: int, *, is_zeroed: bool) -> _Made:
+    def like(cls, array: np.ndarray, place: int, word: int, *, is_zeroed: bool) -> _Made:
         """Return how arrays like one are made, where and as `result_array` does it.
 
         Args:
             array: one of them.
-            place, offset: as of what is returned.
+            place, word: as those of what is returned.
             is_zeroed: whether they begin with zeros.
         """
         shape, dtype = array.shape, array.dtype
         empty = np.zeros if is_zeroed else np.empty
         if array.nbytes >= SMALLEST:
-            return cls(place, offset, partial(result_array, shape, dtype, zeroed=is_zeroed), None, None)
+            return cls(place, word, partial(result_array, shape, dtype, zeroed=is_zeroed), None, None)
         if array.nbytes < PAGE:
-            return cls(place, offset, partial(empty, shape, dtype), None, None)
-        return cls(place, offset, partial(empty, array.nbytes + LINE, np.uint8), shape, dtype)
+            return cls(place, word, partial(empty, shape, dtype), None, None)
+        return cls(place, word, partial(empty, array.nbytes + LINE, np.uint8), shape, dtype)
 
 
 class BoundRun:
@@ -59,7 +59,10 @@ class BoundRun:
         zeroed: which of the arrays begin with zeros, by their places.
         check: raises what is wrong with the elements of arguments, of which the integers that are computed are given,
             too; None where nothing has to be tested each time.
+        verify: raises what is wrong with what is in the memory after a run; None where nothing has to be looked at.
         value: of the arguments, the memory and these integers, what the kernel returns; None where it returns nothing.
+        returns: the place of the array that the kernel returns, or those of the arrays in the tuple that it returns;
+            None where `value` has to tell.
         parameters: the integers that are in the context.
         parameter_offset: where they begin there, in bytes.
 
@@ -70,25 +73,29 @@ class BoundRun:
         has_checks: whether something has to be tested each time.
         has_arrays: whether local arrays have to be made ready before a run.
         has_result: whether the kernel returns something.
+        run: runs it once.
     """
 
     __slots__ = (
         "_check",
         "_cleared",
-        "_function",
         "_made",
         "_pack_parameters",
         "_parameter_offset",
+        "_returns",
         "_scalars",
         "_scratch",
         "_value",
-        "_workers",
+        "_verify",
+        "_write_address",
+        "_write_line",
         "address",
         "context",
         "has_arrays",
         "has_checks",
         "has_result",
         "parameters",
+        "run",
     )
 
     def __init__(
@@ -101,22 +108,28 @@ class BoundRun:
         returned: Sequence[tuple[int, int]],
         zeroed: frozenset[int],
         check: Callable[[Sequence[Any], Sequence[int]], None] | None,
+        verify: Callable[[Sequence[np.ndarray]], None] | None,
         value: Callable[[Sequence[Any], Sequence[np.ndarray], Sequence[int]], Any] | None,
+        returns: int | tuple[int, ...] | None,
         parameters: Sequence[int],
         parameter_offset: int,
     ):
-        self.context, self._function, self._workers = context, function, workers
+        self.context = context
+        self.run = partial(run_team, function, context, workers) if workers else partial(function, context.address)
         made = {
-            place: _Made.like(scratch[place], place, offset, is_zeroed=place in zeroed) for place, offset in returned
+            place: _Made.like(scratch[place], place, context.address + offset, is_zeroed=place in zeroed)
+            for place, offset in returned
         }
+        self._write_address, self._write_line = address_writers()
         self._made = list(made.values())
         # Of what is returned nothing is kept: it would be memory that the caller has given up.
         self._scratch: list[Any] = [None if place in made else array for place, array in enumerate(scratch)]
         kept = [(place, array) for place, array in enumerate(self._scratch) if array is not None]
         self._scalars = [(array.data.cast("B"), array.tobytes()) for _, array in kept if array.shape == (1,)]
         self._cleared = [array for place, array in kept if place in zeroed and array.shape != (1,)]
-        self._value, self._check = value, check
-        self.has_checks, self.has_result = check is not None, value is not None
+        self._verify, self._value, self._returns, self._check = verify, value, returns, check
+        self.has_checks = check is not None
+        self.has_result = verify is not None or value is not None
         self.has_arrays = bool(self._scalars or self._cleared or self._made)
         self.parameters, self._parameter_offset = parameters, parameter_offset
         self._pack_parameters = struct.Struct(f"={len(parameters)}q").pack_into
@@ -157,20 +170,13 @@ class BoundRun:
             memory[:] = first
         for array in self._cleared:
             array.fill(0)
-        for place, offset, make, shape, dtype in self._made:
+        for place, word, make, shape, dtype in self._made:
             array = make()
             if shape is None:
-                write_address(array, self.address + offset)
+                self._write_address(id(array), word)
             else:  # in a block, of which it begins where a cache line does
-                array = np.ndarray(shape, dtype, array, write_line(array, self.address + offset))
+                array = np.ndarray(shape, dtype, array, self._write_line(id(array), word))
             self._scratch[place] = array
-
-    def run(self) -> None:
-        """Run it once."""
-        if self._workers:
-            run_team(self._function, self.context, self._workers)
-        else:
-            self._function(self.context.address)
 
     def result(self, arguments: Sequence[Any]) -> Any:
         """Return what the kernel returns, after a run.
@@ -178,10 +184,15 @@ class BoundRun:
         Raises:
             SubscriptError: a subscript was out of range while it ran.
         """
-        if self._value is None:
-            return None
+        places, scratch = self._returns, self._scratch
         try:
-            return self._value(arguments, self._scratch, self.parameters)
+            if self._verify is not None:
+                self._verify(scratch)
+            if isinstance(places, int):
+                return scratch[places]
+            if places is not None:
+                return tuple([scratch[place] for place in places])
+            return None if self._value is None else self._value(arguments, scratch, self.parameters)
         finally:
             for made in self._made:
-                self._scratch[made.place] = None
+                scratch[made.place] = None

@@ -50,7 +50,7 @@ class CallableKernel(PreparingKernel):
             if keywords or len(arguments) != len(self._names):
                 whole = self._binding.bind_quickly(arguments, keywords)
             if whole is not None:
-                if self._outside and (changed := self._outside.changed()) is not None:
+                if self._outside is not None and (changed := self._outside.changed()) is not None:
                     self._reconsider(changed)
                 if (returned := self._settled[mode].make(whole)) is not NOT_MADE:
                     return returned

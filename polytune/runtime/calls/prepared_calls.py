@@ -214,7 +214,7 @@ class PreparingKernel(TunableKernel):
                 tuner.budget = self._budget
 
     def _accept(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> _Accepted:
-        if self._outside:
+        if self._outside is not None:
             changed = self._outside.changed()
             if changed is not None:
                 self._reconsider(changed)

@@ -1,7 +1,8 @@
 """The test of numbers in index arrays, before a kernel uses them as subscripts.
 
 Large arrays are tested by a team, in compiled code: each block once, for the least and the greatest number in it, in
-vectors.  That goes as fast as the numbers come from memory.
+vectors.  That goes as fast as the numbers come from memory.  Others are tested by compiled code, too, where calls come
+again and again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numba import njit
 
 from polytune.errors import SourceLocation, SubscriptError
 from polytune.runtime.calls.index_blocks import BLOCK, is_outside_by_blocks
+from polytune.runtime.calls.index_headers import is_outside_by_header
 from polytune.runtime.modules.compilation import keeps_code
 from polytune.runtime.teams.context import STATE_LENGTH, attach, integer
 from polytune.runtime.teams.context_memory import ContextMemory
@@ -25,7 +27,7 @@ from polytune.runtime.teams.threads import current_threads
 __all__ = ["require_range"]
 
 _FEWEST_FOR_TEAM = 1 << 20
-"""Arrays of fewer numbers are tested by NumPy, before a team would have begun."""
+"""Arrays of fewer numbers are tested by the caller, before a team would have begun."""
 
 _CACHE = keeps_code(__file__)
 _NUMBERS, _COUNT, _EXTENT, _FOUND = STATE_LENGTH, STATE_LENGTH + 1, STATE_LENGTH + 2, STATE_LENGTH + 3
@@ -46,9 +48,14 @@ def require_range(
     Raises:
         SubscriptError: one is below ``-extent``, or not below ``extent``.
     """
-    is_large = indexes.size >= _FEWEST_FOR_TEAM and indexes.flags.c_contiguous and indexes.flags.aligned
-    is_outside = is_outside_by_team if is_large and indexes.dtype.name in _FINDERS else is_outside_by_blocks
-    if is_outside(indexes, extent):
+    is_outside: bool | None = None
+    if indexes.size < _FEWEST_FOR_TEAM:
+        is_outside = is_outside_by_header(indexes, extent)
+    elif indexes.flags.c_contiguous and indexes.flags.aligned and indexes.dtype.name in _FINDERS:
+        is_outside = is_outside_by_team(indexes, extent)
+    if is_outside is None:
+        is_outside = is_outside_by_blocks(indexes, extent)
+    if is_outside:
         raise SubscriptError(*report)
 
 

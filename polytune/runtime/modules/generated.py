@@ -21,6 +21,7 @@ from polytune.errors import (
 )
 from polytune.runtime.calls.arguments import check_overlap
 from polytune.runtime.calls.bound_run import BoundRun
+from polytune.runtime.calls.index_headers import prepare_header_tests
 from polytune.runtime.calls.invocation import Invocation, Outcome
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
@@ -183,10 +184,14 @@ class GeneratedKernel:
         with in_use(list(kept.values())):
             for name, residence in kept.items():
                 residence.bring_home(name)
-            try:
-                self.module.check_indexes(*values, *[parameters[k] for k in self._extra])
-            except SubscriptError as error:
-                raise self._moved(error) from None
+            self._require_indexes(values, parameters)
+
+    def _require_indexes(self, values: Sequence[Any], parameters: Sequence[int]) -> None:
+        """Test the numbers in index arrays."""
+        try:
+            self.module.check_indexes(*values, *[parameters[k] for k in self._extra])
+        except SubscriptError as error:
+            raise self._moved(error) from None
 
     def _moved(self, error: SubscriptError | DataError) -> SubscriptError | DataError:
         """The error at the place in the user's source as it is now."""
@@ -286,6 +291,8 @@ class GeneratedKernel:
         results = {place for place, _ in returned}
         if sum(array.nbytes for place, array in enumerate(scratch) if place not in results) > _MOST_KEPT:
             return None
+        if module.INDEXES:
+            prepare_header_tests()
         filled = self._contexts.filled(invocation.values, scratch, invocation.parameters, tiles)
         version = self._versions[name]
         workers = min(configuration["threads"], current_threads()) if version.team else 0
@@ -297,7 +304,9 @@ class GeneratedKernel:
             returned=returned,
             zeroed=frozenset(place for place, each in enumerate(module.SCRATCH) if each in module.ZEROED),
             check=self._check_again if module.INDEXES or self._require else None,
-            value=self._value_again() if self._result or self._verify else None,
+            verify=None if self._verify is None else self._verify_run,
+            value=None if self._result is None else self._value_again(),
+            returns=self._returned_places(),
             parameters=invocation.parameters,
             parameter_offset=self._contexts.first_scalar + 8 * len(module.SCALARS),
         )
@@ -313,14 +322,20 @@ class GeneratedKernel:
         if self._require is not None:
             self._require(*values)
         if self.module.INDEXES:
-            self._check_indexes(tuple(values), tuple(parameters), {})
+            self._require_indexes(values, parameters)
 
     def _value_again(self) -> Callable[[Sequence[Any], Sequence[np.ndarray], Sequence[int]], Any]:
         """Return what makes of a call's arguments, its memory and its integers what the kernel returns."""
         result, extra = self._result, self._extra
-        if self._verify is not None or result is None:
-            return lambda values, scratch, parameters: self._value(values, parameters, scratch)
+        assert result is not None
         return lambda values, scratch, parameters: result(*values, *[parameters[k] for k in extra], *scratch)
+
+    def _returned_places(self) -> int | tuple[int, ...] | None:
+        """Return where in the memory what the kernel returns lies: an array, or the arrays in a tuple; None where it
+        returns something else, or the module does not say so, as older ones did not."""
+        places = {name: place for place, name in enumerate(self.module.SCRATCH)}
+        names = getattr(self.module, "RETURNS", None)
+        return places[names] if isinstance(names, str) else names and tuple(places[name] for name in names)
 
     @property
     def array_positions(self) -> Sequence[int]:
@@ -426,20 +441,25 @@ class GeneratedKernel:
         return Outcome(value, seconds, compile_seconds, str(report.failure), report.shares)
 
     def _value(self, values: Sequence[Any], parameters: Sequence[int], scratch: Sequence[np.ndarray]) -> Any:
-        """Return what the kernel returns.
+        """Return what the kernel returns, after `_verify_run`."""
+        if self._verify is not None:
+            self._verify_run(scratch)
+        if self._result is None:
+            return None
+        return self._result(*values, *[parameters[k] for k in self._extra], *scratch)
+
+    def _verify_run(self, scratch: Sequence[np.ndarray]) -> None:
+        """Raise what a run has found wrong.
 
         Raises:
             SubscriptError: a subscript was out of range while it ran.
             DataError: what data decide did not fit.
         """
-        if self._verify is not None:
-            try:
-                self._verify(*scratch)
-            except (DataError, SubscriptError) as error:
-                raise self._moved(error) from None
-        if self._result is None:
-            return None
-        return self._result(*values, *[parameters[k] for k in self._extra], *scratch)
+        assert self._verify is not None
+        try:
+            self._verify(*scratch)
+        except (DataError, SubscriptError) as error:
+            raise self._moved(error) from None
 
     def _scratch(self, invocation: Invocation) -> tuple[np.ndarray, ...]:
         if not self.module.SCRATCH:

@@ -67,13 +67,18 @@ class OutsideValues:
     def changed(self) -> str | None:
         """The name of a value that is another one now, or may be, None where all are the same."""
         for names, name, value in self._names:
-            if names.get(name, ABSENT) is not value and _differs(names.get(name, ABSENT), value):
+            found = names.get(name, ABSENT)
+            if found is not value and _differs(found, value):
                 return name
         for cell, name, value in self._cells:
-            if _contents(cell) is not value and _differs(_contents(cell), value):
+            found = _contents(cell)
+            if found is not value and _differs(found, value):
                 return name
         for owner, name, value in self._attributes:
-            found = attribute_of(owner, name)
+            try:  # as `attribute_of`, whose call takes as long as all else
+                found = getattr(owner, name)
+            except Exception:
+                found = ABSENT
             if found is not value and _differs(found, value):
                 return name
         for name, value, contents in self._collections:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from numba.core import types
 
 from polytune.runtime.modules.compilation import compile_for, is_on_disk
+from polytune.runtime.native.builtin_functions import builtin_function
 from polytune.runtime.native.kinds import NotNativeError
-from polytune.runtime.native.translation import address_of, is_at_hand, is_translatable
+from polytune.runtime.native.translation import address_of, is_at_hand, is_enabled, is_translatable
 
 __all__ = ["Entry", "caller", "entry_of", "has_address", "is_kept", "seconds_of"]
 
@@ -69,7 +71,7 @@ def is_kept(function: Any) -> bool:
 
 def caller(address: int, words: int, *, returns: bool = False, is_short: bool = False) -> Callable[..., Any]:
     """A function of Python that calls an entry, and returns the int64 that it returns, if any; other threads run
-    meanwhile.
+    meanwhile.  It takes integers of 64 bits.
 
     Args:
         address: of machine code that follows the C calling convention.
@@ -77,6 +79,9 @@ def caller(address: int, words: int, *, returns: bool = False, is_short: bool = 
         returns: whether it returns an int64.
         is_short: whether other threads wait: the call takes less time than to let them run.
     """
+    if is_enabled():
+        with suppress(NotNativeError):
+            return builtin_function(address, words, returns=returns, is_short=is_short)
     result = ctypes.c_int64 if returns else None
     function_type = ctypes.PYFUNCTYPE if is_short else ctypes.CFUNCTYPE
     return function_type(result, *[ctypes.c_int64] * words)(address)
@@ -85,7 +90,7 @@ def caller(address: int, words: int, *, returns: bool = False, is_short: bool = 
 class Entry:
     """A function for compiled code to be called with, made ready when it is first needed.
 
-    It is not optimised: with an empty cache, the first calls of a kernel wait for such functions, and a call of one
+    Most are not optimised: with an empty cache, the first calls of a kernel wait for such functions, and a call of one
     takes less than a microsecond, but for waiting.
 
     Args:
@@ -93,16 +98,20 @@ class Entry:
         words: how many int64 it takes.
         returns: whether it returns one.
         is_short: whether other threads wait until it returns.
+        optimise: whether it is optimised.
 
     Attributes:
         call: the function of Python that calls it, for who calls it so often that a step less counts; None until it is
             ready.
     """
 
-    __slots__ = ("_function", "_is_short", "_returns", "_words", "call")
+    __slots__ = ("_function", "_is_short", "_optimise", "_returns", "_words", "call")
 
-    def __init__(self, function: Any, words: int, *, returns: bool = False, is_short: bool = False):
+    def __init__(
+        self, function: Any, words: int, *, returns: bool = False, is_short: bool = False, optimise: bool = False
+    ):
         self._function, self._words, self._returns, self._is_short = function, words, returns, is_short
+        self._optimise = optimise
         self.call: Callable[..., Any] | None = None
 
     def ready(self) -> Callable[..., Any]:
@@ -112,7 +121,7 @@ class Entry:
             CompilationError: Numba cannot compile it.
         """
         if self.call is None:
-            address = entry_of(self._function, self._words, optimise=False)
+            address = entry_of(self._function, self._words, optimise=self._optimise)
             self.call = caller(address, self._words, returns=self._returns, is_short=self._is_short)
         return self.call
 

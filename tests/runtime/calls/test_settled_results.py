@@ -167,6 +167,42 @@ def test_subscripts_that_are_out_of_range_later_are_an_error(tmp_path, made):
     assert found(x, y) == 3.0 and made[-1]
 
 
+def made_twice(x, n):
+    doubled, total = np.empty(len(x)), np.zeros(n)
+    for i in range(len(x)):
+        doubled[i] = 2.0 * x[i]
+        total[i % n] += x[i]
+    return doubled, total, doubled
+
+
+def ordered(x, limit):
+    smaller = np.empty(len(x))
+    for i in range(len(x)):
+        smaller[int(limit * i)] = x[i]
+    return smaller
+
+
+def test_tuples_of_arrays_and_arrays_whose_subscripts_are_tested_are_returned(tmp_path, made):
+    x = np.arange(1.0, 8.0)
+    both, order = settled_kernel(made_twice, tmp_path, x, 3), settled_kernel(ordered, tmp_path, x, 1.0)
+    kept = []
+    for number in range(6):
+        x[0] = number
+        doubled, total, again = both(x, 3)
+        assert doubled is again
+        np.testing.assert_array_equal(doubled, 2.0 * x)
+        np.testing.assert_array_equal(total, made_twice(x, 3)[1])
+        kept.append((doubled, 2.0 * x))
+        np.testing.assert_array_equal(order(x, 1.0), x)
+    assert made[-2:] == [True, True]
+    with pytest.raises(SubscriptError):
+        order(x, 2.0)
+    for got, wanted in kept:
+        np.testing.assert_array_equal(got, wanted)
+    np.testing.assert_array_equal(order(x, 1.0), x)
+    assert made[-1]
+
+
 def systems_solved(A, b):
     x = np.zeros_like(b)
     for k in range(len(A)):
