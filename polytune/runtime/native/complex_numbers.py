@@ -92,7 +92,7 @@ def arithmetic(
 
 
 def power(builder: ir.IRBuilder, kind: types.Complex, base: ir.Value, exponent: ir.Value) -> NativeValue:
-    """Write ``base ** exponent`` of two complex numbers of one type, as Numba does: by multiplication where the exponent
+    """Write ``base ** exponent`` of two complex numbers of one type as Numba does, by multiplication where the exponent
     is 2.
 
     Args:
