@@ -6,6 +6,7 @@ from polytune import tuner as tuner
 from polytune.decorator import kernel
 from polytune.errors import (
     ArgumentError,
+    BoundsError,
     CacheWarning,
     CampaignError,
     CompilationError,
@@ -44,6 +45,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "ArgumentError",
+    "BoundsError",
     "CacheWarning",
     "CampaignError",
     "CompilationError",

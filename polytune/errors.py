@@ -121,7 +121,11 @@ class UnassignedVariableError(ArgumentError, UnboundLocalError):
     been written."""
 
 
-class UncommonSubscriptError(ArgumentError):
+class BoundsError(ArgumentError, IndexError):
+    """An access would be out of bounds, as Python's IndexError says; nothing has been written."""
+
+
+class UncommonSubscriptError(BoundsError):
     """A subscript would be below 0, or out of range where data decide whether it is used at all; nothing has been
     written, and a kernel that takes any subscripts might take these."""
 

@@ -19,8 +19,9 @@ from polytune.frontend.scop import Report, Scop, SizeCondition
 
 
 def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) -> None:
-    """Write ``check(<arguments>, <parameters>)``, which raises ArgumentError where some access would be out of range,
-    or some variable be read that nothing has assigned.
+    """Write ``check(<arguments>, <parameters>)``, which raises ArgumentError where sizes do not fit, BoundsError where
+    some access would be out of range, and UnassignedVariableError where some variable would be read that nothing has
+    assigned.
 
     Messages name places that are an argument, by default those of ``PLACES``: where the source stands is known to the
     caller alone.
@@ -64,7 +65,7 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
                 elif isinstance(condition, UnassignedRead):
                     writer.line(f"raise {MARK}UnassignedVariableError({_unassigned_text(condition, scop, number)})")
                 else:
-                    error = "UncommonSubscriptError" if condition.is_of_uncommon else "ArgumentError"
+                    error = "UncommonSubscriptError" if condition.is_of_uncommon else "BoundsError"
                     writer.line(f"raise {MARK}{error}({_bounds_text(condition, scop, number)})")
     writer.line()
     writer.line()

@@ -92,6 +92,8 @@ def _of_library(scop: Scop, programs: Sequence[Program], namespace: Namespace) -
 def _errors(scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) -> list[str]:
     """Return which classes of errors the checks of calls raise, and what these are told."""
     names = ["ArgumentError", "SourceLocation"]
+    if any(isinstance(condition, BoundsCondition) and not condition.is_of_uncommon for condition in conditions):
+        names.append("BoundsError")
     if any(isinstance(condition, UnassignedRead) for condition in conditions):
         names.append("UnassignedVariableError")
     if any(isinstance(condition, BoundsCondition) and condition.is_of_uncommon for condition in conditions):

@@ -19,6 +19,7 @@ __all__ = ["CallChecks", "ascii_name", "strides_without_gaps"]
 _PLAIN = re.compile(r"[a-zA-Z]\w*", re.ASCII)
 _STATUS = {
     "ArgumentError": "PT_ARGUMENT",
+    "BoundsError": "PT_ARGUMENT",
     "UncommonSubscriptError": "PT_ARGUMENT",
     "UnassignedVariableError": "PT_UNASSIGNED",
 }

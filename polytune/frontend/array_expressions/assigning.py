@@ -66,7 +66,13 @@ def assign_part(
     if is_flat(target.value):
         assert isinstance(target.value, ast.Attribute)
         base = as_array(computed(frame, node, evaluate(frame, target.value.value)))
-        scatter(frame, node, flat_part(frame, target, base, items, number_reader(evaluate)), value, symbol)
+        scatter(
+            frame,
+            node,
+            flat_part(frame, target, base, items, number_reader(evaluate, is_subscript=True)),
+            value,
+            symbol,
+        )
         return
     if any(mentions_arrays(frame, item) for item in items if not isinstance(item, ast.Slice)):
         mask, evaluate = read_index(frame, target, evaluate)
@@ -115,7 +121,9 @@ def parts_of(frame: Frame, targets: Sequence[ast.expr], evaluate: Evaluate) -> l
 def _part(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> ArrayValue:
     """The part of an array that is assigned to, of no dimensions for a single element."""
     base = as_array(computed(frame, node, evaluate(frame, node.value)))
-    return part_of(frame, node, base, subscripts_of(node), number_reader(evaluate))
+    return part_of(
+        frame, node, base, subscripts_of(node), number_reader(evaluate), number_reader(evaluate, is_subscript=True)
+    )
 
 
 def replace_by_product(frame: Frame, node: ast.AugAssign, target: ast.expr, evaluate: Evaluate) -> None:

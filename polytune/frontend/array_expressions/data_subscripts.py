@@ -16,9 +16,18 @@ from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, binary, cast, compare, constant, select
 
 
-def from_either_end(value: Value, extent: Expression) -> Expression:
-    """A subscript that depends on data; a negative one counts from the end, as in NumPy."""
+def from_either_end(value: Value, extent: Expression, *, is_unsigned: bool = False) -> Expression:
+    """A subscript that depends on data; a negative one counts from the end, as in NumPy.
+
+    Args:
+        value: the subscript.
+        extent: that of the axis.
+        is_unsigned: whether it is a single number of an unsigned type, of which those beyond int64, which are negative
+            when they are cast, are beyond any end; NumPy takes those in arrays for negative ones.
+    """
     index = cast(value, "int64")
+    if is_unsigned:
+        return index.expression
     negative = compare("<", index, constant(0))
     return select(negative, binary("+", index, Value(extent, weak=True)), index).expression
 

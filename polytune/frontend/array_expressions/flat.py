@@ -46,7 +46,8 @@ def flat_part(
     if isinstance(items[0], ast.Slice):
         first, step, count = sliced(frame, items[0], length, number)
         return Gathered(base, (count,), lambda given: _places(base, add(first, product(step, given[0]))))
-    place = in_part(from_either_end(number(frame, items[0]), length), length)
+    index = number(frame, items[0])
+    place = in_part(from_either_end(index, length, is_unsigned=index.dtype == "uint64"), length)
     return Gathered(base, (), lambda given: _places(base, place))
 
 

@@ -45,7 +45,7 @@ from polytune.frontend.array_expressions.linear_algebra import outer_method
 from polytune.frontend.array_expressions.masks import read_index, selected
 from polytune.frontend.array_expressions.readers import Evaluate, Number, ShapeOf
 from polytune.frontend.array_expressions.sizes import require_exponent
-from polytune.frontend.array_expressions.slices import is_ellipsis, is_none, part_of, subscripts_of
+from polytune.frontend.array_expressions.slices import is_ellipsis, is_none, part_of, refused_truth, subscripts_of
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
 from polytune.frontend.array_expressions.views import permuted
@@ -153,7 +153,7 @@ def subscripted(
     if array is None and is_flat(node.value):
         assert isinstance(node.value, ast.Attribute)
         flat = as_array(computed(frame, node, evaluate(frame, node.value.value)))
-        found = flat_part(frame, node, flat, subscripts_of(node), number_reader(evaluate)).value()
+        found = flat_part(frame, node, flat, subscripts_of(node), number_reader(evaluate, is_subscript=True)).value()
         return found if found.shape else found.at(())
     base = array if array is not None else computed(frame, node, evaluate(frame, node.value))
     if isinstance(base, Value):
@@ -170,12 +170,17 @@ def subscripted(
             return selected(frame, node, base, mask)
         elements = gathered(frame, node, base, items, evaluate, number_reader(evaluate)).value()
         return elements if elements.shape else elements.at(())  # as of A[A.argmax()]
-    part = part_of(frame, node, base, items, number_reader(evaluate))
+    part = part_of(frame, node, base, items, number_reader(evaluate), number_reader(evaluate, is_subscript=True))
     return part if part.shape else part.at(())
 
 
-def number_reader(evaluate: Evaluate) -> Number:
-    """Return what reads subscripts and bounds, which are numbers."""
+def number_reader(evaluate: Evaluate, *, is_subscript: bool = False) -> Number:
+    """Return what reads subscripts and bounds, which are numbers.
+
+    Args:
+        evaluate: reads an expression.
+        is_subscript: whether it is for single subscripts, which truth values are none of.
+    """
 
     def number(frame: Frame, node: ast.expr) -> Value:
         operand = computed(frame, node, evaluate(frame, node))
@@ -186,6 +191,8 @@ def number_reader(evaluate: Evaluate) -> Number:
                 "a number is wanted here",
                 "loop over its elements",
             )
+        if is_subscript and operand.dtype == "bool":
+            raise refused_truth(frame, node)
         return promotion.number(operand)
 
     return number

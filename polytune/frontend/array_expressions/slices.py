@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from polytune.errors import UnsupportedSourceError
 from polytune.frontend.array_expressions.affine_arithmetic import (
     ONE,
     ZERO,
@@ -56,7 +57,9 @@ def is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def part_of(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[ast.expr], number: Number) -> ArrayValue:
+def part_of(
+    frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[ast.expr], number: Number, single: Number
+) -> ArrayValue:
     """``value[items]``: an array, of no dimensions where there is a subscript for each.
 
     Args:
@@ -65,6 +68,7 @@ def part_of(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[as
         value: the array that is subscripted.
         items: the subscripts.
         number: reads an expression that is a number.
+        single: reads a subscript that is one.
 
     Raises:
         UnsupportedSourceError: too many subscripts, or some that is not affine.
@@ -81,8 +85,19 @@ def part_of(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[as
             axes.append(Axis(first, len(shape), step))
             shape.append(count)
         else:
-            axes.append(Axis(_index(frame, item, value, len(axes), number)))
+            axes.append(Axis(_index(frame, item, value, len(axes), single)))
     return rearranged(frame.kernel, value, axes, tuple(shape), frame.source.location(node))
+
+
+def refused_truth(frame: Frame, node: ast.expr) -> UnsupportedSourceError:
+    """The error for a truth value that is a subscript of an array."""
+    text = frame.source.segment(node)
+    return frame.source.refusal(
+        node,
+        f"the truth value {text} as a subscript of an array",
+        "NumPy takes it for a mask of the whole array: the result has one dimension more, with the array or nothing",
+        f"write int({text}) for the element of that number, A[None] for one more dimension, or an if",
+    )
 
 
 def complete(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[ast.expr]) -> list[ast.expr | None]:
@@ -146,7 +161,7 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
     length = value.shape[dimension]
     given = with_products(frame, number(frame, node))
     if given.is_integer and (is_of_data(frame, given.expression) or is_of_data(frame, length)):
-        index = from_either_end(given, length)
+        index = from_either_end(given, length, is_unsigned=given.dtype == "uint64")
         return index if is_whole(frame, value, dimension) else in_part(index, length)
     subscript = affine_number(frame, node, "the subscript", number)
     known = constant_of(subscript)

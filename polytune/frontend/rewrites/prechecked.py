@@ -115,6 +115,9 @@ def _identity(reference: tuple[Element, bool]) -> tuple[int, bool]:
 def _index_of(subscript: Expression) -> Element | None:
     """The element of an index array that a subscript, which counts from either end, is; None for any other."""
     index = counted_from_either_end(subscript)
+    match subscript:
+        case Cast(Element(dtype="uint64") as read, "int64"):  # of an unsigned type, so that none is below 0
+            index = read
     index = index.operand if isinstance(index, Cast) else index
     return index if isinstance(index, Element) and index.subscripts else None
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from polytune.frontend.array_expressions.data_subscripts import from_either_end
 from polytune.frontend.array_expressions.negative_subscripts import counted_from_the_end
-from polytune.frontend.array_expressions.slices import in_part
+from polytune.frontend.array_expressions.slices import in_part, refused_truth
 from polytune.frontend.expression import Element, Expression
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.meanings import ArrayBinding, ObjectBinding, TupleBinding, ValueBinding
@@ -48,6 +48,7 @@ def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
             "give the array a name of its own, as an argument of the kernel",
         )
     binding = lookup(frame, base)
+    is_tuple = isinstance(binding, TupleBinding)
     if isinstance(binding, TupleBinding):
         binding = ArrayBinding(_array_of(frame, base, binding))
     if isinstance(binding, ObjectBinding) and isinstance(binding.value, list | tuple | dict):
@@ -66,8 +67,12 @@ def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
             "pass a NumPy array for it, or use it without a subscript",
         )
     array = frame.kernel.arrays[binding.array]
+
+    def numbers(frame: Frame, node: ast.expr) -> Value:
+        return number(read(frame, node)) if is_tuple else read(frame, node)  # truth values select items of tuples
+
     indices = tuple(
-        _index(frame, subscript, array.name, dimension, read) for dimension, subscript in enumerate(subscripts)
+        _index(frame, subscript, array.name, dimension, numbers) for dimension, subscript in enumerate(subscripts)
     )
     return frame.kernel.locations.record(Element(array.name, indices, array.dtype), frame.source.location(node))
 
@@ -96,7 +101,7 @@ def element_of_list(frame: Frame, node: ast.Subscript, count: str, read: Reader)
     subscript = index.expression
     if count:
         length = read(frame, ast.copy_location(ast.Name(count, ast.Load()), node)).expression
-        subscript = in_part(from_either_end(index, length), length)
+        subscript = in_part(from_either_end(index, length, is_unsigned=index.dtype == "uint64"), length)
     element = Element(array.name, (subscript,), array.dtype)
     return frame.kernel.locations.record(element, frame.source.location(node))
 
@@ -126,6 +131,8 @@ def _flatten(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
 
 def _index(frame: Frame, node: ast.expr, array: str, dimension: int, read: Reader) -> Expression:
     value = read(frame, node)
+    if value.dtype == "bool":
+        raise refused_truth(frame, node)
     known = value.constant
     if value.is_integer and known is not None and known < 0:
         value = binary("+", frame.kernel.extents[array, dimension], value)
@@ -160,6 +167,8 @@ def _from_either_end(value: Value, extent: Value) -> Expression:
     # That of an index array stays as it is, as its numbers may be tested before the kernel runs.
     is_read = any(isinstance(part, Element) and part.subscripts for part in (index.expression, value.expression))
     if not is_read and is_never_negative(index.expression, as_index(extent.expression)):
+        return index.expression
+    if value.dtype == "uint64":  # what is beyond int64, and negative when it is cast, is beyond any end
         return index.expression
     negative = compare("<", index, constant(0))
     return select(negative, binary("+", index, cast(extent, "int64")), index).expression

@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import binding, ir
+from numba import _helperlib
 from numba.core import cgutils, types
 
 from polytune.runtime.native.kinds import NativeValue, NotNativeError, llvm_kind
@@ -22,7 +23,14 @@ __all__ = [
     "magnitude",
     "negated",
     "part",
+    "power",
 ]
+
+_POWERS = {types.complex64: "cpowf", types.complex128: "cpow"}
+"""Numba's own functions of powers, which are Python's."""
+
+for _name in _POWERS.values():
+    binding.add_symbol(f"polytune_{_name}", _helperlib.c_helpers[_name])
 
 
 class ComplexParts:
@@ -81,6 +89,31 @@ def arithmetic(
         imaginary = builder.fadd(builder.fmul(left.real, right.imag), builder.fmul(left.imag, right.real))
         return _made(builder, kind, real, imaginary)
     raise NotNativeError(f"{type(operator).__name__} of {kind}")
+
+
+def power(builder: ir.IRBuilder, kind: types.Complex, base: ir.Value, exponent: ir.Value) -> NativeValue:
+    """Write ``base ** exponent`` of two complex numbers of one type as Numba does, by multiplication where the exponent
+    is 2.
+
+    Args:
+        builder: where the code goes.
+        kind: the type of both numbers and of the result.
+        base, exponent: the numbers, each a structure of two floats.
+    """
+    places = [cgutils.alloca_once_value(builder, number) for number in (base, exponent)]
+    found = cgutils.alloca_once(builder, base.type)
+    parts = ComplexParts(builder, kind, exponent)
+    two, zero = parts.real.type(2.0), parts.real.type(0.0)
+    tests = builder.fcmp_ordered("==", parts.real, two), builder.fcmp_ordered("==", parts.imag, zero)
+    with builder.if_else(builder.and_(*tests)) as (then, otherwise):
+        with then:
+            builder.store(arithmetic(builder, ast.Mult(), kind, base, base).code, found)
+        with otherwise:
+            function_kind = ir.FunctionType(ir.VoidType(), [base.type.as_pointer()] * 3)
+            symbol = f"polytune_{_POWERS[kind]}"
+            function = cgutils.get_or_insert_function(builder.module, function_kind, symbol)
+            builder.call(function, [*places, found])
+    return NativeValue(kind, builder.load(found, typ=base.type))
 
 
 def negated(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:

@@ -15,10 +15,12 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import _Intrinsic as Intrinsic
 
+from polytune.relations import RELATIONS
 from polytune.runtime.intrinsics.memory import View, alignment_of, annotate, element_address
 from polytune.runtime.intrinsics.vector_types import Mask, Vector
 from polytune.runtime.native import complex_numbers
 from polytune.runtime.native.kinds import NativeValue, NotNativeError, cast, llvm_kind, unified
+from polytune.runtime.native.magnitudes import RELATIONS_OF_MAGNITUDES, compared_magnitude
 from polytune.runtime.native.operations import (
     CASTS,
     CONTEXT,
@@ -60,6 +62,8 @@ class Expressions:
     ):
         self.builder, self._variables, self._names, self._called = builder, variables, names, called
         self._strict = strict
+        self._ends_loop = False
+        """Whether what is written is a condition on which a loop ends, so that the loop never becomes vectors."""
 
     def value(self, node: ast.expr) -> NativeValue:
         """The value of an expression.
@@ -111,7 +115,14 @@ class Expressions:
             raise NotNativeError(f"{ast.unparse(node)} is no truth value")
         return found.code
 
-    def branch(self, test: ast.expr, then: ir.Block, otherwise: ir.Block) -> None:
+    def ending(self, node: ast.expr) -> ir.Value:
+        """A condition on which a loop ends, as one bit."""
+        self._ends_loop = True
+        found = self.truth(node)
+        self._ends_loop = False
+        return found
+
+    def branch(self, test: ast.expr, then: ir.Block, otherwise: ir.Block, *, ends_loop: bool = False) -> None:
         """Write a branch.
 
         LLVM is told of a test of bits that nobody foresees how it will end: it then makes a selection of the branch
@@ -122,8 +133,9 @@ class Expressions:
             test: the condition.
             then: where it goes on if that is true.
             otherwise: where it goes on if not.
+            ends_loop: whether it leaves a loop.
         """
-        instruction = self.builder.cbranch(self.truth(test), then, otherwise)
+        instruction = self.builder.cbranch((self.ending if ends_loop else self.truth)(test), then, otherwise)
         if _tests_bits(test):
             instruction.set_metadata("unpredictable", self.builder.module.add_metadata([]))
 
@@ -218,7 +230,8 @@ class Expressions:
     def _comparisons(self, operands: Sequence[ast.expr], operators: Sequence[ast.cmpop]) -> NativeValue:
         """An operand after the second one is evaluated only where the comparisons before hold, and once."""
         if len(operators) == 1:
-            return comparison(self.builder, operators[0], *(self.value(operand) for operand in operands))
+            found = self._compared_magnitude(operators[0], *operands)
+            return found or comparison(self.builder, operators[0], *(self.value(operand) for operand in operands))
         following = iter(operands)
         known = [self.value(next(following))]
 
@@ -230,6 +243,39 @@ class Expressions:
             return found.code
 
         return self._decided(True, [partial(compared, operator) for operator in operators])
+
+    def _compared_magnitude(self, operator: ast.cmpop, left: ast.expr, right: ast.expr) -> NativeValue | None:
+        """A comparison of ``hypot(x, y)`` with another number, where it need not be one of vectors; None for any other
+        comparison."""
+        relation = RELATIONS.get(type(operator), "")
+        parts = self._parts_of_magnitude(left) if self._strict or self._ends_loop else None
+        if parts is None or relation not in RELATIONS_OF_MAGNITUDES:
+            return None
+        (first, second), bound = parts, self.value(right)
+        if types.unliteral(bound.kind) not in (types.float32, types.float64, types.int64):
+            return None
+        number = cast(self.builder, bound.code, bound.kind, types.float64)
+        codes = first.code, second.code
+
+        def compared() -> ir.Value:
+            size = MATHEMATICS_OF_TWO[math.hypot](self.builder, first, second)
+            return comparison(self.builder, operator, size, bound).code
+
+        outcome = compared_magnitude(self.builder, relation, first.kind, codes, number, compared)
+        return NativeValue(types.boolean, outcome)
+
+    def _parts_of_magnitude(self, node: ast.expr) -> tuple[NativeValue, NativeValue] | None:
+        """The two floats of one type of which an expression is the ``hypot``, in this type; None for any other
+        expression."""
+        match node:
+            case ast.Call(func=function, args=[ast.Call() as inner], keywords=[]):
+                parts = self._parts_of_magnitude(inner) if self.named(function) is np.float32 else None
+                return parts if parts is not None and parts[0].kind == types.float32 else None
+            case ast.Call(func=function, args=[first, second], keywords=[]) if self.named(function) is math.hypot:
+                values = self.value(first), self.value(second)
+                is_plain = values[0].kind == values[1].kind and isinstance(values[0].kind, types.Float)
+                return values if is_plain else None
+        return None
 
     def _logical(self, is_and: bool, operands: Sequence[ast.expr]) -> NativeValue:
         return self._decided(is_and, [partial(self.truth, operand) for operand in operands])

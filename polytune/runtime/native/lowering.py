@@ -232,7 +232,8 @@ class _FunctionLowering:
         if otherwise:
             places.append(builder.append_basic_block("else"))
         end = builder.append_basic_block("after_if")
-        self._expressions.branch(test, places[0], places[-1] if otherwise else end)
+        ends_loop = any(isinstance(each, ast.Break | ast.Return) for each in (*then, *otherwise))
+        self._expressions.branch(test, places[0], places[-1] if otherwise else end, ends_loop=ends_loop)
         for place, statements in zip(places, (then, otherwise), strict=False):
             builder.position_at_end(place)
             self._statements(statements)
@@ -245,7 +246,7 @@ class _FunctionLowering:
         look, work, end = (builder.append_basic_block(f"while_{name}") for name in ("look", "body", "end"))
         builder.branch(look)
         builder.position_at_end(look)
-        builder.cbranch(self._expressions.truth(test), work, end)
+        builder.cbranch(self._expressions.ending(test), work, end)
         builder.position_at_end(work)
         self._loop(body, look, end)
         builder.position_at_end(end)

@@ -62,6 +62,8 @@ def binary(builder: ir.IRBuilder, operator: ast.operator, left: NativeValue, rig
     if isinstance(operator, ast.Div) and isinstance(kind, types.Integer):
         kind = types.float64
     first, second = (cast(builder, each.code, each.kind, kind) for each in (left, right))
+    if isinstance(kind, types.Complex) and isinstance(operator, ast.Pow):
+        return complex_numbers.power(builder, kind, first, second)
     if isinstance(kind, types.Complex):
         return complex_numbers.arithmetic(builder, operator, kind, first, second)
     if isinstance(kind, types.Float) and isinstance(operator, ast.FloorDiv | ast.Mod):

@@ -42,6 +42,35 @@ def rounded_roots(A, B):
         B[i] = A[int(np.sqrt(i))]
 
 
+@refused("the truth value A[i] > 2.0 as a subscript of an array", "A[i] > 2.0")
+def truth_value_as_a_subscript(A, B):
+    for i in range(len(A)):
+        B[A[i] > 2.0] += 1.0
+
+
+@mended(truth_value_as_a_subscript, TWO, "write int(A[i] > 2.0) for the element", reference=lambda A, B: counts(A, B))
+def truth_value_as_a_number(A, B):
+    for i in range(len(A)):
+        B[int(A[i] > 2.0)] += 1.0
+
+
+def counts(A, B):
+    B[0] += np.count_nonzero(A <= 2.0)
+    B[1] += np.count_nonzero(A > 2.0)
+
+
+@refused("the truth value flag as a subscript of an array", "flag")
+def truth_value_for_a_row(A, x):
+    flag = A[0, 0] > x
+    return A[flag].sum()
+
+
+@mended(truth_value_for_a_row, lambda: (matrix(), 0.5), "or an if", reference=lambda A, x: A[int(A[0, 0] > x)].sum())
+def number_for_a_row(A, x):
+    flag = A[0, 0] > x
+    return A[int(flag)].sum()
+
+
 @refused("an array of 1 dimension is assigned to a single element", "B[i] = A[i, 1:n]")
 def slice_in_an_expression(A, B, n: int):
     for i in range(n):

@@ -150,6 +150,11 @@ BODIES = {
         i[0] = power(i[0], 5)
         a[2] = x ** 0.5
     """,
+    "powers of complex numbers": """
+        for k in range(n):
+            zs[k] = zs[k] ** zs[0] + zs[k] ** np.complex64(complex(2.0, 0.0))
+            z[k] = z[k] ** complex(a[k], 0.5) - z[k] ** complex(2.0, 0.0)
+    """,
     "abs": """
         for k in range(n):
             a[k] = abs(a[k])
