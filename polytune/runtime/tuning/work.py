@@ -69,6 +69,9 @@ class RegionAccount:
         members: how many loops over tiles it has.
         is_serial: whether one worker does all of it.
         by_library: whether it is work of NumPy's library, which has threads of its own.
+        whole: how many whole pieces would be as much work as all of them, of which the last ones are smaller; 0 where
+            they are taken to be of one size.
+        extent: how many iterations the outermost loop has that is cut into these pieces; 0 as for `whole`.
     """
 
     counts: list[float]
@@ -76,6 +79,25 @@ class RegionAccount:
     members: int
     is_serial: bool
     by_library: bool = False
+    whole: float = 0.0
+    extent: int = 0
+
+    def part_of_busiest(self, workers: int) -> float:
+        """Return what part of the work the worker does that has the most of it.
+
+        Workers take pieces as long as there are any: all have as many whole ones, and one of them what is left, or some
+        have one more than others, which have what is left.
+
+        Args:
+            workers: how many there are.
+        """
+        if workers <= 1:
+            return 1.0
+        if not self.whole:
+            return math.ceil(self.pieces / workers) / self.pieces
+        each, over = divmod(math.floor(self.whole), workers)
+        most = each + 1 if over else each + self.whole % 1.0
+        return most / self.whole
 
 
 @dataclass
@@ -146,14 +168,20 @@ class Account:
         self._own = frozenset(own)
         counts = [max(0, -((lower - upper) // size)) for lower, upper, size, *_ in members]
         executions, tiles = self._loops.iterations(), float(math.prod(counts))
-        waves, pieces = executions, 1.0
+        waves, pieces, whole, extent = executions, 1.0, 0.0, 0
         if kind != "serial":
             for count in counts[:shared]:
                 pieces *= count
             if kind == "wavefront" and shared:
                 diagonals = max(1, sum(counts[:shared]) - shared + 1)
                 waves, pieces = executions * diagonals, pieces / diagonals
-        region = RegionAccount([0.0] * len(Kind), max(1.0, pieces), len(members), kind == "serial")
+            elif not compared:  # of triangles, pieces differ by their places
+                extents = [max(0, upper - lower) for lower, upper, *_ in members[:shared]]
+                whole = math.prod(length / size for length, (_, _, size, *_) in zip(extents, members, strict=False))
+                extent = extents[0] if extents else 0
+        region = RegionAccount(
+            [0.0] * len(Kind), max(1.0, pieces), len(members), kind == "serial", whole=whole, extent=extent
+        )
         region.counts[Kind.TILES] += executions * tiles
         region.counts[Kind.REGIONS] += waves
         self.regions.append(region)
