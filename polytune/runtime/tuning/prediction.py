@@ -116,7 +116,7 @@ class Prediction:
         threads = self.workers(configuration)
         found = {kind.name.lower(): 0.0 for kind in Kind} | {"starts": 0.0, "tasks": 0.0}
         for region in account.regions:
-            busiest = region.busiest(threads)
+            busiest = region.part_of_busiest(threads)
             if region.by_library:
                 busiest /= self._threads
             for kind, count in zip(Kind, region.counts, strict=True):
@@ -187,7 +187,23 @@ class Prediction:
             other = self._best_threads(version, {each: int(start[each]) for each in version.sizes} | sizes)
             if other is not None and self._seconds_or_never(other) < min(limit, self._seconds_or_never(best)):
                 best = other
-        return self._with_long_rows(best)
+        return self._with_long_rows(self._with_even_pieces(best))
+
+    def _with_even_pieces(self, start: Configuration) -> Configuration:
+        """Outermost loops cut into pieces of which each thread has as many, where that is expected to be better: loops
+        of few iterations have no size among those tried that leaves all threads as much."""
+        version, best = self._versions[str(start["version"])], start
+        if "tile_0" not in version.sizes or self._threads < 2:
+            return best
+        limit = _WORTH_OF_SIZE * self._seconds_or_never(start)
+        for extent in {region.extent for region in self._account_of(start).regions if region.extent}:
+            turns = math.ceil(extent / (self._threads * _TRIED_SIZES[-1]))
+            sizes = {each: int(start[each]) for each in version.sizes}
+            sizes["tile_0"] = max(1, math.ceil(extent / (self._threads * turns)))
+            other = self._best_threads(version, sizes)
+            if other is not None and self._seconds_or_never(other) < min(limit, self._seconds_or_never(best)):
+                best = other
+        return best
 
     def _sizes_of_waves(self, start: Configuration, tiles: Sequence[str]) -> Iterator[dict[str, int]]:
         """Sizes by which each diagonal of tiles has as many as there are threads, or twice as many, all of one size:
@@ -258,7 +274,7 @@ class Prediction:
         nanoseconds = 0.0
         for region in account.regions:
             time = sum(RATES[kind] * count for kind, count in zip(Kind, region.counts, strict=True) if count)
-            time *= region.busiest(threads)
+            time *= region.part_of_busiest(threads)
             if region.by_library:
                 time /= self._threads
             if threads > 1 and not region.is_serial:

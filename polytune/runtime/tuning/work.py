@@ -69,8 +69,10 @@ class RegionAccount:
         members: how many loops over tiles it has.
         is_serial: whether one worker does all of it.
         by_library: whether it is work of NumPy's library, which has threads of its own.
-        largest: the part of what is shared out at a time that one whole tile is, for the last ones of a row are
-            smaller; 0 where all pieces are taken to be equal.
+        whole: how many whole pieces would be as much work as all of them, of which the last ones are smaller; 0 where
+            they are taken to be of one size.
+        extent: how many iterations the outermost loop has that is cut into these pieces; 0 as for `whole`.
+        largest: for a wavefront, the part of a diagonal that one whole tile is.
         waves: the extents of the members that diagonals of tiles go through, one after the other; empty for others.
     """
 
@@ -79,19 +81,27 @@ class RegionAccount:
     members: int
     is_serial: bool
     by_library: bool = False
+    whole: float = 0.0
+    extent: int = 0
     largest: float = 0.0
     waves: tuple[int, ...] = ()
 
-    def busiest(self, threads: int) -> float:
-        """Return the part of the region that the busiest of its workers does.
+    def part_of_busiest(self, workers: int) -> float:
+        """Return what part of the work the worker does that has the most of it.
+
+        Workers take pieces as long as there are any: all have as many whole ones, and one of them what is left, or some
+        have one more than others, which have what is left.
 
         Args:
-            threads: how many workers there are.
+            workers: how many there are.
         """
-        if threads == 1:
+        if workers <= 1:
             return 1.0
-        # Of 600 iterations in tiles of 512, one of two workers does 512.
-        return min(1.0, math.ceil(self.pieces / threads) * max(self.largest, 1.0 / self.pieces))
+        if not self.whole:
+            return min(1.0, math.ceil(self.pieces / workers) * max(self.largest, 1.0 / self.pieces))
+        each, over = divmod(math.floor(self.whole), workers)
+        most = each + 1 if over else each + self.whole % 1.0
+        return most / self.whole
 
 
 @dataclass
@@ -162,18 +172,26 @@ class Account:
         self._own = frozenset(own)
         counts = [max(0, -((lower - upper) // size)) for lower, upper, size, *_ in members]
         executions, tiles = self._loops.iterations(), float(math.prod(counts))
-        waves, pieces, largest = executions, 1.0, 0.0
-        extents = tuple(max(1, upper - lower) for lower, upper, *_ in members[:shared])
-        parts = sorted(min(1.0, member[2] / extent) for member, extent in zip(members, extents, strict=False))
+        waves, pieces, whole, extent, largest = executions, 1.0, 0.0, 0, 0.0
+        extents = tuple(max(0, upper - lower) for lower, upper, *_ in members[:shared])
         if kind != "serial":
-            pieces, largest = float(math.prod(counts[:shared])), math.prod(parts)
+            pieces = float(math.prod(counts[:shared]))
             if kind == "wavefront" and shared:
                 diagonals = max(1, sum(counts[:shared]) - shared + 1)
                 waves, pieces = executions * diagonals, pieces / diagonals
                 # A diagonal has a tile for each place in all members but one.
+                parts = sorted(
+                    min(1.0, member[2] / max(1, each)) for member, each in zip(members, extents, strict=False)
+                )
                 largest = math.prod(parts[1:])
-        region = RegionAccount([0.0] * len(Kind), max(1.0, pieces), len(members), kind == "serial", largest=largest)
-        region.waves = extents if kind == "wavefront" else ()
+            elif not compared:  # of triangles, pieces differ by their places
+                whole = math.prod(length / size for length, (_, _, size, *_) in zip(extents, members, strict=False))
+                extent = extents[0] if extents else 0
+        region = RegionAccount(
+            [0.0] * len(Kind), max(1.0, pieces), len(members), kind == "serial", whole=whole, extent=extent
+        )
+        if kind == "wavefront":
+            region.largest, region.waves = largest, extents
         region.counts[Kind.TILES] += executions * tiles
         region.counts[Kind.REGIONS] += waves
         self.regions.append(region)

@@ -48,9 +48,9 @@ def test_the_busiest_thread_has_whole_tiles(extent, size, threads):
     for _ in account.tiles("parallel", 1, 0, ((3, 3 + extent, size),)):
         pass
     (region,) = account.regions
-    assert region.busiest(1) == 1.0
+    assert region.part_of_busiest(1) == 1.0
     wanted = busiest_of(extent, size, threads)
-    assert wanted - 1e-12 <= region.busiest(threads) <= min(1.0, wanted + size / extent)
+    assert wanted - 1e-12 <= region.part_of_busiest(threads) <= min(1.0, wanted + size / extent)
 
 
 def test_of_a_wavefront_all_tiles_of_a_diagonal_count():
@@ -60,7 +60,7 @@ def test_of_a_wavefront_all_tiles_of_a_diagonal_count():
         account = Account(64, CACHES)
         for _ in account.tiles("wavefront", 2, 0, ((0, 20, size), (0, 1280, 64))):
             pass
-        found.append(account.regions[0].busiest(2))
+        found.append(account.regions[0].part_of_busiest(2))
     assert found[0] == pytest.approx(16 / 20) and found[1] == pytest.approx(10 / 20, abs=0.05)
 
 
@@ -77,7 +77,7 @@ def test_a_first_choice_leaves_no_thread_without_work(monkeypatch):
     prediction = expected_of(generated, monkeypatch, x_0=600)
     first = prediction.ranked(lambda _: 0.1)[0]
     assert first["threads"] == 2
-    assert all(region.is_serial or region.busiest(2) < 0.6 for region in prediction._account_of(first).regions)
+    assert all(region.is_serial or region.part_of_busiest(2) < 0.6 for region in prediction._account_of(first).regions)
 
 
 def test_few_steps_of_time_are_cut_for_all_threads(monkeypatch):
@@ -87,4 +87,4 @@ def test_few_steps_of_time_are_cut_for_all_threads(monkeypatch):
     )
     tiled = next(each for each in prediction.ranked(lambda _: 0.1) if each["version"] == "tiled")
     assert tiled["threads"] == 2 and tiled["tile_0"] <= 10
-    assert prediction._account_of(tiled).regions[0].busiest(2) < 0.6
+    assert prediction._account_of(tiled).regions[0].part_of_busiest(2) < 0.6
