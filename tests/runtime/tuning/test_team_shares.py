@@ -41,7 +41,7 @@ def test_busiest_worker_has_what_a_team_leaves_it(workers: int) -> None:
 
 def test_pieces_of_unknown_sizes_count_as_equal() -> None:
     region = RegionAccount([0.0] * len(Kind), 5.0, 1, is_serial=False)
-    assert [region.part_of_busiest(workers) for workers in (1, 2, 5, 8)] == [1.0, 3 / 5, 1 / 5, 1 / 5]
+    assert [region.part_of_busiest(workers) for workers in (1, 2, 5, 8)] == pytest.approx([1.0, 3 / 5, 1 / 5, 1 / 5])
 
 
 def lengths(a, x):
