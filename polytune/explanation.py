@@ -43,20 +43,21 @@ class Explained(Protocol):
 def explain(kernel: Explained) -> str:
     """The loops of the source, the versions made of them, and per problem size what tuning has found, cost and
     saved."""
-    tuners = kernel.tuners
-    signatures = list(dict.fromkeys(case.signature for case in tuners)) or [kernel.stages().signature]
+    tuners, shared = kernel.tuners, kernel.shared
+    cases = list(dict.fromkeys([*tuners, *shared]))
+    signatures = list(dict.fromkeys(case.signature for case in cases)) or [kernel.stages().signature]
     parts = []
     for signature in signatures:
         stages = kernel.stages(signature)
         parts.append(f"{kernel.__name__}({signature})")
         parts.append(explain_loops(stages))
         parts.append(explain_versions(stages))
-        if any(case.signature == signature for case in tuners):
+        if any(case.signature == signature for case in cases):
             parts += _shared_version(kernel.space_of(signature))
         names = [parameter.name for parameter in stages.scop.parameters]
         parts += [
-            explain_tuner(names, case, tuner, kernel.shared.get(case))
-            for case, tuner in tuners.items()
+            explain_tuner(names, case, tuners.get(case), shared.get(case))
+            for case in cases
             if case.signature == signature
         ]
     return "\n".join(parts)

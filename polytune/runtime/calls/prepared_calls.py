@@ -127,7 +127,8 @@ class PreparingKernel(TunableKernel):
 
     @shows_frames_of_callers
     def run(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> Any:
-        """Run the kernel once in exactly one configuration; nothing is tuned or remembered.
+        """Run the kernel once in exactly one configuration; nothing is tuned or remembered, but for the last run shared
+        among platforms, of which ``explain`` tells.
 
         Args:
             configuration: a value for each parameter of the space of these arguments that matters, by name.
@@ -137,7 +138,11 @@ class PreparingKernel(TunableKernel):
             SpaceError: the configuration is not in the space of these arguments.
             ArgumentError: the arguments do not fit; nothing has been written.
         """
-        return self.prepared(configuration, *arguments, **keywords).run().result
+        prepared = self.prepared(configuration, *arguments, **keywords)
+        outcome = prepared.run()
+        if outcome.shares:
+            self._shared[prepared.case] = Configuration(dict(configuration)), outcome._replace(result=None)
+        return outcome.result
 
     @shows_frames_of_callers
     def prepared(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> PreparedRun:

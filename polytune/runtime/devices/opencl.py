@@ -60,12 +60,14 @@ def reason_if_unusable(raw: Any) -> tuple[str, str] | None:
 def compiler_options(raw: Any) -> tuple[str, ...]:
     """Return what every kernel for a device is compiled with.
 
+    Warnings are left out: the text is not the user's, and PoCL prints on standard error that there are some.
+
     Intel's compiler for processors (2026.2) turns a thread's loop into vectors although the loop reads what it wrote an
     iteration or two before, and the results are wrong: nothing but its optimisation as a whole can be turned off.
     """
     import pyopencl
 
-    options = ["-cl-std=CL1.2"]
+    options = ["-cl-std=CL1.2", "-w"]
     if raw.single_fp_config & pyopencl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
         options.append("-cl-fp32-correctly-rounded-divide-sqrt")
     if raw.type & pyopencl.device_type.CPU and "intel" in raw.platform.vendor.lower():

@@ -80,7 +80,8 @@ def with_devices(space: Space, partitioned: Partitioned, limits: Mapping[str, De
     for region in partitioned.regions:
         parameters += _region(region, splits, cores)
     fitting = [constraint for number in range(partitions) for constraint in constraints_of(number, codes, limits)]
-    return Space(parameters, (*space.constraints, *_uses_a_device(partitions), *fitting))
+    uses = _uses_a_device(partitions, partitioned.regions)
+    return Space(parameters, (*space.constraints, *uses, *fitting))
 
 
 def _region(number: int, splits: int, cores: int) -> list[Nominal | Ordinal | Integer | Ratio]:
@@ -147,8 +148,14 @@ def _partition(
     ]
 
 
-def _uses_a_device(partitions: int) -> list[Constraint]:
-    """Require that not every partition runs on the processor: that is what the other versions are for."""
+def _uses_a_device(partitions: int, regions: Sequence[int]) -> list[Constraint]:
+    """Require that not every partition, and not every region, is the processor's: that is what the other versions are
+    for.
+
+    Args:
+        partitions: how many there may be.
+        regions: the numbers of the regions that may each be divided in its way.
+    """
     found, number = [], 1
     while number <= partitions:
         names = [f"platform_{index}" for index in range(number)]
@@ -156,6 +163,9 @@ def _uses_a_device(partitions: int) -> list[Constraint]:
         everywhere = " and ".join(f"{name} == '{CPU}'" for name in names)
         found.append(Constraint(f"{others}not ({everywhere})", "some partition runs on a device"))
         number *= 2
+    if regions:
+        everywhere = " and ".join(f"region_{region} == '{CPU}'" for region in regions)
+        found.append(Constraint(f"not ({everywhere})", "some region is shared with a device"))
     return found
 
 

@@ -21,31 +21,37 @@ __all__ = ["explain_refused", "explain_shares", "explain_statistics", "explain_t
 
 
 def explain_tuner(
-    names: Sequence[str], case: Case, tuner: OnlineTuner, shared: tuple[Configuration, Outcome] | None = None
+    names: Sequence[str], case: Case, tuner: OnlineTuner | None, shared: tuple[Configuration, Outcome] | None = None
 ) -> str:
-    """Return what a tuner has done for the calls of one size.
+    """Return what a tuner has done for the calls of one size, and the platforms in a run that was shared.
 
     Args:
         names: the kernel's parameters.
         case: their values, and which arrays are on devices.
-        tuner: the tuner.
+        tuner: the tuner; None where there were no calls, but runs in a configuration that was given.
         shared: the last run that was shared among platforms, if any was.
     """
     sizes = ", ".join(f"{name}={value}" for name, value in zip(names, case.parameters, strict=True))
     sizes += "".join(f"; {array} on {device}" for array, device in case.places)
     if case.threads != maximum_threads():
         sizes += f"; on at most {case.threads} thread{'s' if case.threads != 1 else ''}"
-    explained = explain_statistics(sizes, tuner.best, tuner.statistics(), tuner.ranking(), tuner.trials())
-    text = "\n".join([explained, *explain_refused(tuner.refused)])
-    return text if shared is None else f"{text}\n{explain_shares(*shared)}"
+    if tuner is None:
+        lines = [f"runs for {sizes or 'all sizes'}:"]
+    else:
+        explained = explain_statistics(sizes, tuner.best, tuner.statistics(), tuner.ranking(), tuner.trials())
+        lines = [explained, *explain_refused(tuner.refused)]
+    return "\n".join(lines if shared is None else [*lines, explain_shares(*shared)])
 
 
 def explain_refused(refused: Mapping[str, Mapping[Value, str]]) -> list[str]:
     """Return what rules have rejected, a line per reason."""
     names: dict[tuple[str, str], list[str]] = {}
     for name, values in refused.items():
+        reasons: dict[str, list[str]] = {}
         for value, reason in values.items():
-            names.setdefault((str(value), reason), []).append(name)
+            reasons.setdefault(reason, []).append(str(value))
+        for reason, alike in reasons.items():
+            names.setdefault((" or ".join(alike), reason), []).append(name)
     return [f"  rejected: {', '.join(listed)} = {value}: {reason}" for (value, reason), listed in names.items()]
 
 

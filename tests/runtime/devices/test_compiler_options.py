@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -36,3 +37,10 @@ def test_division_is_rounded_correctly_where_the_device_can():
     wanted = "-cl-fp32-correctly-rounded-divide-sqrt"
     assert wanted in compiler_options(device("any", "GPU"))
     assert wanted not in compiler_options(device("any", "GPU", rounds=False))
+
+
+def test_compilers_do_not_warn_of_text_that_is_not_the_users(opencl, capfd):
+    text = f"kernel void compare(global int *x) {{ x[0] == 1; x[0] = {time.time_ns() % 2**31}; }}"  # not in a cache
+    assert opencl.compile(text, "compare").handle is not None
+    written = capfd.readouterr()
+    assert not written.out and not written.err

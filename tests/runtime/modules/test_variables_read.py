@@ -6,8 +6,9 @@ from polytune.runtime.modules.variables_read import variables_read
 
 
 def test_what_is_only_written_is_not_read():
-    def check(first, second, unused, written):
-        written, another = first + second, second
+    def check(first, second, unused, _written):
+        _written = first + second
+        _another = second
 
     assert variables_read(check) == {"first", "second"}
 

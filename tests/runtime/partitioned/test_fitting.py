@@ -125,6 +125,19 @@ def test_each_device_has_its_own_limits():
         space.configuration(version="partitioned", split=0, platform_0="opencl:0", block_0=96)
 
 
+def test_some_region_is_shared_with_a_device():
+    space = space_of({"cuda:0": ROOMY}, FLAT, FLAT)
+    apart = {"version": "partitioned", "split": 0, "regions": "apart"}
+    for regions in (("shared", "cpu"), ("cpu", "own"), ("own", "shared")):
+        space.configuration(**apart, region_0=regions[0], region_1=regions[1])
+    with pytest.raises(SpaceError, match="some region is shared with a device"):
+        space.configuration(**apart, region_0="cpu", region_1="cpu")
+    rng = np.random.default_rng(0)
+    drawn = [space.sample(rng) for _ in range(200)]
+    ways = {(each.get("region_0"), each.get("region_1")) for each in drawn}
+    assert ("cpu", "cpu") not in ways and {("shared", "cpu"), ("cpu", "own"), (None, None)} <= ways
+
+
 def test_hopper_as_it_is_without_asking_for_more_keeps_most_of_the_space():
     space = on_device(partitioned(UPRIGHT), "cuda:0", LIMITS)
     assert 0.5 < space.size() / on_device(partitioned(UPRIGHT), "cuda:0", ROOMY).size() < 1

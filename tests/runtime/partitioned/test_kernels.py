@@ -271,6 +271,20 @@ def test_explanation_tells_who_did_what(kernel, arguments, device, monkeypatch):
     assert "partition 1 on cpu" in text and "cpu waited" in text
 
 
+def test_explanation_tells_of_runs_in_configurations_that_are_given(kernel, arguments, device):
+    wanted = configurations(kernel, arguments, split=1, ratio_0=0.25, platform_1="cpu")
+    kernel.run(kernel.space(*arguments).configuration(version="source"), *arguments)
+    assert "shared run" not in kernel.explain()
+    kernel.run(wanted, *arguments)
+    text = kernel.explain()
+    assert "  partitioned: shared by the CPU and opencl:0\n" in text
+    assert "\nruns for n=100:\n  last shared run" in text and "ratio_0=0.25" in text
+    assert "partition 0 on opencl:0" in text and "partition 1 on cpu" in text
+    kernel(*arguments)
+    text = kernel.explain()
+    assert "runs for" not in text and "tuning for n=100" in text and "last shared run" in text
+
+
 def product(C, A, B):
     for i in range(C.shape[0]):
         for j in range(C.shape[1]):

@@ -224,6 +224,15 @@ def test_explanations_give_a_line_per_reason():
     ]
 
 
+def test_explanations_have_the_values_that_are_rejected_for_one_reason_in_one_line():
+    lines = explain_refused(refusals(REGIONS, LARGE, ALL, regions={0: MUCH, 2: LITTLE}))
+    reason = "region 2: Min-Compute: 1e+08 statement instances are too few for a device, which may pay from 1.5e+08 on"
+    assert lines == [
+        f"  rejected: region_2 = shared or own: {reason}",
+        f"  rejected: regions = alike: {reason}",
+    ]
+
+
 def test_thresholds_follow_from_the_machine():
     # A device behind 10 GB/s beside 100e9 instances a second: n^3 / 1e11 = 32 n^2 / 1e10 at n = 320.
     found = from_measurements(product=1e11, stream=5e9, latency=0.0, bandwidth=1e10)
