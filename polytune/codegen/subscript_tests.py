@@ -2,8 +2,9 @@
 counted from the beginning.
 
 An operation with subscripts that may count from the end stands in generated code twice: first for those that do not,
-in which case there is less to test and nothing to choose.  So does an innermost loop along which subscripts go one by
-one: where the first and the last of them are in range, so are those between, and the loop tests the others alone.
+in which case there is less to test and nothing to choose.  So does an innermost loop along which subscripts go in steps
+of one size: where the first and the last of them are in range, so are those between, and the loop tests the others
+alone.  What is the same in all iterations is tested before it, too.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ from polytune.frontend.expression import (
 from polytune.records import dataclass
 
 __all__ = ["LoopTests", "tests_before", "without_negative_subscripts"]
+
+_LARGEST_STEP, _FARTHEST = 1 << 10, 1 << 50
+"""The largest steps of subscripts that are tested at the ends of a loop alone, and where an end may lie at most: what
+one is times the other, and a constant that is no larger, fits into a word."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +124,9 @@ def _alternatives(violation: Expression) -> list[Expression]:
 
 
 def _at_the_end(test: Expression, loop: Loop, written: frozenset[str]) -> Expression | None:
-    """The test ``index < 0`` or ``index >= extent`` at that end of a loop where it is true if it is true anywhere; None
-    for any other test, and where the index does not follow the loop one by one.
+    """The test ``index < 0`` or ``index >= extent`` at that end of a loop where it is true if it is true anywhere; any
+    test that is the same in all iterations; None for others, and where the index does not follow the loop in steps of
+    one size.
 
     Args:
         test: a condition.
@@ -128,21 +134,29 @@ def _at_the_end(test: Expression, loop: Loop, written: frozenset[str]) -> Expres
         written: the arrays and variables that the loop may change.
     """
     match test:
+        case Compare(left=left, right=right) if _is_fixed(left, loop, written) and _is_fixed(right, loop, written):
+            return test
         case Compare("<" | ">=" as operator, index, bound) if index.dtype == "int64":
             pass
         case _:
             return None
-    terms, _ = coefficients(index)
+    terms, constant = coefficients(index)
     along = {leaf: factor for leaf, factor in terms.items() if leaf == Counter(loop.counter)}
     around = [leaf for leaf in terms if leaf not in along]
-    if list(map(abs, along.values())) != [1] or not all(_is_fixed(leaf, loop, written) for leaf in (*around, bound)):
+    if len(along) != 1 or not all(_is_fixed(leaf, loop, written) for leaf in (*around, bound)):
         return None
     ((counter, factor),) = along.items()
     last = add(loop.stop, integer(1 if loop.step > 0 else -1), -1)
     is_least_first = (factor > 0) == (loop.step > 0)
     place = loop.start if is_least_first == (operator == "<") else last
-    at_place = add(add(index, counter, -factor), place, factor)
-    return Compare(operator, at_place, bound)
+    at_place = Compare(operator, add(add(index, counter, -factor), place, factor), bound)
+    if abs(factor) == 1:
+        return at_place
+    if around or abs(factor) > _LARGEST_STEP or abs(constant) > _FARTHEST:
+        return None
+    # What a large number times the step is does not fit into a word.
+    beyond = Compare("<", place, integer(-_FARTHEST)), Compare(">=", place, integer(_FARTHEST))
+    return Logical("or", (*beyond, at_place))
 
 
 _FIXED = (Argument, Cast, Constant, Counter, Extent, Iterator, ParameterValue)
