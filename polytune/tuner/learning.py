@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from polytune.tuner.budget import seconds_text
 from polytune.tuner.online_state import OnlineState
@@ -139,19 +140,33 @@ class Learning(OnlineState):
             ledger.compare(None if is_best else usual, now[1])
         self._judge_history()
 
-    def _take_steady(self, configuration: Configuration, seconds: float) -> bool:
-        """Take in a call of what runs whoever asks; False where it has to be learned from."""
+    def _take_steady(self, configuration: Configuration, times: Sequence[float]) -> int:
+        """Take in calls of what runs whoever asks.  Return how many of them; the next one has to be learned from.
+
+        Args:
+            configuration: what they ran.
+            times: the seconds of each, in order.
+        """
         if configuration is self._settled:
-            self._ledger.compare(None, self._reference)
-            if self._drift.observe(seconds, self._reference):
+            reference, observe = self._reference, self._drift.observe
+            drifted = next((place for place, seconds in enumerate(times) if observe(seconds, reference)), None)
+            count = len(times) if drifted is None else drifted + 1
+            self._ledger.compare_best(reference, count)
+            if drifted is not None:
                 self._reopen()
-            return True
-        if configuration is self._resting and self._calls_of_rest > 1 and not self._rests_disturbed:
-            self._calls_of_rest -= 1
-            self._is_after_trial = False
-            self._ledger.compare(None, self._ledger.best_seconds)
-            return True
-        return False
+        elif configuration is self._resting and not self._rests_disturbed:
+            count = min(len(times), max(0, self._calls_of_rest - 1))
+            self._calls_of_rest -= count
+            self._ledger.compare_best(self._ledger.best_seconds, count)
+            self._is_after_trial = self._is_after_trial and not count
+        else:
+            return 0
+        ledger = self._ledger
+        ledger.calls += count
+        ledger.total_seconds = sum(times[:count], ledger.total_seconds)
+        self._disturbance.is_on = self._disturbance.is_on and not count
+        self._log.count(count)
+        return count
 
     def _rested(self, *, disturbed: bool) -> None:
         """Count a call in which nothing was asked; something is asked again once what runs is not the best any more,

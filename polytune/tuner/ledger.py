@@ -203,6 +203,21 @@ class Ledger:
         self.default_seconds += default
         self.ahead_seconds += default - (best if seconds is None else seconds)
 
+    def compare_best(self, best: float, calls: int) -> None:
+        """Enter calls of the best configuration, as `compare` enters one.
+
+        Args:
+            best: what it takes.
+            calls: how many there were.
+        """
+        if calls:
+            self.best_seconds = best
+        default = best if self.gain is None else self.gain * best
+        ahead = default - best
+        for _ in range(calls):
+            self.default_seconds += default
+            self.ahead_seconds += ahead
+
     @property
     def saved_seconds(self) -> float:
         """Return how much more time the calls would have taken with the default configuration than they have, waiting

@@ -240,21 +240,27 @@ class OnlineTuner(Choosing, Learning):
         """
         waiting = self._waiting
         waiting.append((configuration, seconds))
-        if seconds >= _SHORT or len(waiting) >= _MOST_WAITING or self._previous is not configuration:
+        if (
+            seconds >= _SHORT
+            or len(waiting) >= _MOST_WAITING
+            or self._previous is not configuration
+            or self._stand_in is not None
+            or self._disturbance.is_on
+        ):
             with self._lock:
                 self._catch_up()
 
     def _catch_up(self) -> None:
         """Take in the calls that have been reported as steady; the lock is held."""
-        while self._waiting:
-            configuration, seconds = self._waiting.popleft()
-            if self._previous is configuration and self._take_steady(configuration, seconds):
-                self._disturbance.is_on = False
-                self._log.count()
-                self._ledger.calls += 1
-                self._ledger.total_seconds += seconds
-            else:
-                self._take_in(configuration, seconds)
+        calls = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        while calls:
+            configuration = calls[0][0]
+            others = (place for place, (other, _) in enumerate(calls) if other is not configuration)
+            times = [seconds for _, seconds in calls[: next(others, len(calls))]]
+            taken = self._take_steady(configuration, times) if self._previous is configuration else 0
+            if not taken:
+                self._take_in(configuration, times[0])
+            del calls[: max(1, taken)]
 
     def fail(self, configuration: Mapping[str, Value], reason: str, *, compile_seconds: float = 0.0) -> None:
         """Take note that a configuration could not be compiled, launched or fitted: it is not chosen again.

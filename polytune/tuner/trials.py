@@ -78,9 +78,9 @@ class TrialLog:
         self._calls = 0
         self.why = ""
 
-    def count(self) -> None:
-        """Count a call."""
-        self._calls += 1
+    def count(self, calls: int = 1) -> None:
+        """Count some calls."""
+        self._calls += calls
 
     def add(self, configuration: Configuration, seconds: float | None, why: str) -> None:
         """Enter the call that comes to its end.

@@ -344,7 +344,7 @@ def test_no_short_call_is_forgotten_whoever_asks():
         found = tuner.statistics()
         assert found.calls == begun.calls + count
         np.testing.assert_allclose(found.total_seconds - begun.total_seconds, count * 1e-6)
-    for count in range(5):
+    for _ in range(5):
         tuner.report_steady(settled, 1e-6)
     tuner.report(settled, 2.0, disturbed=True)
     found = tuner.statistics()

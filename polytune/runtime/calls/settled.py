@@ -24,7 +24,7 @@ from polytune.runtime.calls.bound_run import BoundRun
 from polytune.runtime.calls.invocation import Invocation
 from polytune.runtime.calls.untuned import BorrowedChoice, FixedChoice
 from polytune.runtime.modules.generated import GeneratedKernel
-from polytune.runtime.partitioned.residency import are_arrays_resident
+from polytune.runtime.partitioned.residency import resident_arrays
 from polytune.runtime.teams.threads import current_threads, maximum_threads
 from polytune.signature import Fixed, Leaf, Structure
 from polytune.tuner import Configuration, OnlineTuner
@@ -182,7 +182,7 @@ class _SettledCall:
             if taken is None:
                 return NOT_MADE
             arguments = taken
-        if are_arrays_resident() or (
+        if resident_arrays or (
             (parallel._is_initialized or not self._has_all_threads) and current_threads() != self._threads
         ):
             return NOT_MADE

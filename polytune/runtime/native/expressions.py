@@ -19,6 +19,7 @@ from polytune.relations import RELATIONS
 from polytune.runtime.intrinsics.memory import View, alignment_of, annotate, element_address
 from polytune.runtime.intrinsics.vector_types import Mask, Vector
 from polytune.runtime.native import complex_numbers
+from polytune.runtime.native.integer_powers import integer_exponent, integer_power
 from polytune.runtime.native.kinds import NativeValue, NotNativeError, cast, llvm_kind, unified
 from polytune.runtime.native.magnitudes import RELATIONS_OF_MAGNITUDES, compared_magnitude
 from polytune.runtime.native.operations import (
@@ -82,7 +83,7 @@ class Expressions:
             case ast.Attribute():
                 return constant(self.named(node))
             case ast.BinOp(left=left, op=operator, right=right):
-                return binary(self.builder, operator, self.value(left), self.value(right))
+                return self._binary(operator, self.value(left), self.value(right))
             case ast.UnaryOp(op=operator, operand=operand):
                 return unary(self.builder, operator, self.value(operand))
             case ast.Compare(left=left, ops=operators, comparators=rest):
@@ -100,6 +101,14 @@ class Expressions:
             case ast.Call(func=function, args=arguments, keywords=[]):
                 return self._call(self.named(function), arguments)
         raise NotNativeError(ast.unparse(node))
+
+    def _binary(self, operator: ast.operator, left: NativeValue, right: NativeValue) -> NativeValue:
+        """An operation on two values; of powers to integers in functions that are not strict those by squaring."""
+        if isinstance(operator, ast.Pow) and not self._strict and left.kind == types.float64:
+            exponent = integer_exponent(right.code)
+            if exponent is not None:
+                return NativeValue(types.float64, integer_power(self.builder, left.code, exponent))
+        return binary(self.builder, operator, left, right)
 
     def _complex(self, node: ast.expr) -> NativeValue:
         """A complex number."""

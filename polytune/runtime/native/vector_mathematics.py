@@ -18,6 +18,8 @@ from functools import cache
 
 from llvmlite import binding
 
+from polytune.runtime.native.integer_powers import SYMBOL, power_forms
+
 __all__ = ["library", "with_vector_forms"]
 
 _FUNCTIONS = (
@@ -89,11 +91,14 @@ def with_vector_forms(text: str, features: str) -> str:
         return f'call {call["flags"]}{kind} @"{symbol}"{arguments} #{number}'
 
     changed = _CALL.sub(change, text)
-    if not attributes:
+    has_powers = f'@"{SYMBOL}"' in text
+    if not attributes and not has_powers:
         return text
     own = {(symbol if kind == "double" else f"{symbol}f"): kind for symbol, kind, _ in attributes}
     kept = [line for line in _DECLARATION.findall(changed) if not _is_of(line, own, changed)]
-    lines = [_DECLARATION.sub("", changed).rstrip(), *(line.rstrip() for line in kept)]
+    lines = (
+        [_DECLARATION.sub("", changed).rstrip(), *(line.rstrip() for line in kept)] if attributes else [text.rstrip()]
+    )
     used: list[str] = []
     for (name, kind, arguments), number in attributes.items():
         symbol = name if kind == "double" else f"{name}f"
@@ -106,9 +111,29 @@ def with_vector_forms(text: str, features: str) -> str:
             used.append(variant)
         facts = f'nounwind willreturn memory(none) "vector-function-abi-variant"="{",".join(mangled)}"'
         lines.append(f"attributes #{number} = {{ {facts} }}")
-    pointers = ", ".join(f"ptr @{variant}" for variant in used)
-    lines.append(f'@llvm.compiler.used = appending global [{len(used)} x ptr] [{pointers}], section "llvm.metadata"')
+    if has_powers:
+        used += _add_powers(lines, features)
+    if used:
+        pointers = ", ".join(f"ptr @{variant}" for variant in used)
+        kind = f"[{len(used)} x ptr]"
+        lines.append(f'@llvm.compiler.used = appending global {kind} [{pointers}], section "llvm.metadata"')
     return "\n".join(lines) + "\n"
+
+
+def _add_powers(lines: list[str], features: str) -> list[str]:
+    """Define the power to an integer in a module's text, and what it calls.  Return the names of its vector forms."""
+    lanes = [width // 8 for _, width, feature in _WIDTHS if f"+{feature}," in f"{features},"]
+    library = {count: variant for variant, count in _variants("pow", "double", 2, features)}
+    forms, names = power_forms(lanes, library)
+    text = re.sub(rf'^declare double @"{SYMBOL}"\(.*\n', "", "\n".join(lines) + "\n", flags=re.MULTILINE)
+    known = set(re.findall(r'^declare [^@]*@"?([\w.]+)"?\(', text, re.MULTILINE))
+    for result, name, arguments in re.findall(r"= call (.+?) @([\w.]+)\((.*)\)", "\n".join(forms)):
+        if name not in known:
+            known.add(name)
+            kinds = re.findall(r"(?:^|, )(<\d+ x \w+>|\w+) %", arguments)
+            forms.append(f"declare {result} @{name}({', '.join(kinds)})")
+    lines[:] = [text.rstrip(), *forms]
+    return names
 
 
 _FIRST = 1000

@@ -26,7 +26,7 @@ from polytune.runtime.partitioned.holdings import Holding, Holdings
 from polytune.runtime.partitioned.pool import pool_of
 from polytune.tracebacks import shows_frames_of_callers
 
-__all__ = ["Residence", "in_use", "residences_of", "resident"]
+__all__ = ["Residence", "in_use", "residences_of", "resident", "resident_arrays"]
 
 Memory = tuple[int, tuple[int, ...], tuple[int, ...], str]
 """The properties that make an array the same as another: address, shape, strides and dtype."""
@@ -166,8 +166,10 @@ class _Registry:
             return None, [other for other in self._found.values() if np.may_share_memory(array, other.host)]
 
 
-_found: dict[Memory, Residence] = {}
-_registry = _Registry(_found)
+resident_arrays: dict[Memory, Residence] = {}
+"""The arrays that are kept on devices now; others only read it."""
+
+_registry = _Registry(resident_arrays)
 
 
 def residences_of(arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, Residence], dict[str, list[Residence]]]:
@@ -183,11 +185,6 @@ def residences_of(arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, Residence
         elif others:
             overlapping[name] = others
     return own, overlapping
-
-
-def are_arrays_resident() -> bool:
-    """Return whether any array is kept on a device now."""
-    return bool(_found)
 
 
 @contextmanager
