@@ -12,10 +12,11 @@ from typing import Generic, TypeVar
 
 import islpy as isl
 
-from polytune.frontend.polyhedral.budget import is_time_left
+from polytune.frontend.polyhedral.budget import PROOF_BUDGET, is_time_left, within_budget
 from polytune.frontend.scop import Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences, relaxed_dependences
+from polytune.schedule.analysis.nests import nest_of_points
 from polytune.schedule.recipe import RecipePart
 
 
@@ -139,11 +140,19 @@ class Known:
             return replace(self.dependences, relaxed=True)
         return relaxed_dependences(self.dependences)
 
+    @cached_property
+    def nest(self) -> isl.Schedule | None:
+        """The source order as a nest of points that nothing else is better for; None where it is no such nest, or where
+        isl gives up."""
+        context = self.scop.context.get_ctx()
+        return within_budget(context, PROOF_BUDGET, lambda: nest_of_points(self.dependences))
+
     def with_found(self, *candidates: Candidate) -> Known:
         """The same with other candidates, and with what has been computed so far."""
         known = Known(self.dependences, candidates)
-        if "relaxed" in self.__dict__:
-            known.__dict__["relaxed"] = self.relaxed
+        for name in ("relaxed", "nest"):
+            if name in self.__dict__:
+                known.__dict__[name] = getattr(self, name)
         return known
 
 

@@ -355,7 +355,8 @@ def _make_own(frame: Frame, node: ast.For | ast.While) -> None:
     """Make, before a loop, copies of arrays that others take the place of in it, unless each iteration begins so and
     none is read after the loop."""
     kept = _kept(frame, node)
-    replaced = [name for name in assigned_names(node.body) if name in kept or not _is_replaced_first(name, node.body)]
+    anew = _replaced_first(node.body)
+    replaced = [name for name in assigned_names(node.body) if name in kept or name not in anew]
     make_own(frame, node, node.body, replaced)
 
 
@@ -377,6 +378,7 @@ def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt], kept: 
         kept: the names of arrays that are read after the loop.
     """
     pinned = set()
+    anew = _replaced_first(body)
     for name in names:
         binding = inner.bindings.get(name)
         if inner.unique(name) in inner.kernel.knowledge.unknown:
@@ -384,7 +386,7 @@ def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt], kept: 
         elif isinstance(binding, ValueBinding | ObjectBinding):
             inner.bindings[name] = Stale()
         elif isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding):
-            if name not in kept and _is_replaced_first(name, body):
+            if name not in kept and name in anew:
                 inner.bindings[name] = Stale(array=True)
             else:
                 pinned.add(name)
@@ -393,14 +395,17 @@ def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt], kept: 
     inner.pinned |= pinned
 
 
-def _is_replaced_first(name: str, body: Sequence[ast.stmt]) -> bool:
-    """Return whether the first statement with a name in it assigns the name, and does not read it."""
+def _replaced_first(body: Sequence[ast.stmt]) -> set[str]:
+    """The names of which the first statement of a body that has them in it assigns them, and does not read them."""
+    found: set[str] = set()
+    seen: set[str] = set()
     for statement in body:
-        found = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
-        if found:
-            is_plain = isinstance(statement, ast.Assign) and all(isinstance(t, ast.Name) for t in statement.targets)
-            return is_plain and all(isinstance(node.ctx, ast.Store) for node in found)
-    return False
+        names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        if isinstance(statement, ast.Assign) and all(isinstance(target, ast.Name) for target in statement.targets):
+            read = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
+            found |= {node.id for node in names} - read - seen
+        seen |= {node.id for node in names}
+    return found
 
 
 def _has_run(start: Expression, stop: Expression, step: int) -> Expression:

@@ -215,7 +215,7 @@ def _span(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:
     return (line, column), (getattr(node, "end_lineno", None) or line, getattr(node, "end_col_offset", None) or column)
 
 
-_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def nodes_inside(statements: Iterable[ast.AST]) -> list[ast.AST]:
@@ -225,8 +225,14 @@ def nodes_inside(statements: Iterable[ast.AST]) -> list[ast.AST]:
     while waiting:
         node = waiting.pop()
         found.append(node)
-        if not isinstance(node, _DEFINITIONS):
-            waiting += list(ast.iter_child_nodes(node))[::-1]
+        if isinstance(node, _DEFINITIONS):
+            continue
+        for name in reversed(node._fields):  # as ast.iter_child_nodes, which takes twice as long
+            child = getattr(node, name, None)
+            if isinstance(child, ast.AST):
+                waiting.append(child)
+            elif isinstance(child, list):
+                waiting += [each for each in reversed(child) if isinstance(each, ast.AST)]
     return found
 
 

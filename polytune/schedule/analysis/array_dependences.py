@@ -25,6 +25,8 @@ import islpy as isl
 from polytune.frontend.polyhedral.budget import PROOF_BUDGET, within_budget
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
 from polytune.records import dataclass
+from polytune.schedule.analysis.blocks import blockwise_dataflow
+from polytune.schedule.analysis.dataflow import computed_flow, tag, tagger
 from polytune.schedule.analysis.rings import by_places
 from polytune.schedule.unions import coalesced, domain_of, joined, maps_of, union_of
 
@@ -173,19 +175,12 @@ def _value_based(
     accesses: Sequence[Access], scop: Scop, owner: Mapping[str, str], relax_reductions: bool
 ) -> ArrayDependences:
     """The dependences by isl's dataflow analysis: may-writes never kill, and neither do relaxed reductions."""
-    reads = [access for access in accesses if not access.is_write]
-    writes = [access for access in accesses if access.is_write]
     killing = [
         access
-        for access in writes
+        for access in accesses
         if access.kind is AccessKind.MUST_WRITE and not (relax_reductions and access.reference in owner)
     ]
-    # Of the statements that touch the array alone: in long programs these are few.
-    own_schedule = scop.schedule.intersect_domain(_instances(accesses, scop))
-    schedule = own_schedule.pullback_union_pw_multi_aff(_tagger(accesses, scop))
-    values = _dataflow(reads, writes, killing, schedule, scop)
-    ends = _dataflow(writes, [*reads, *writes], killing, schedule, scop)
-    flow, order = values.get_may_dependence(), ends.get_may_dependence()
+    flow, order, is_written = _dataflow(accesses, killing, scop)
     own = _among_reductions(flow.union(order), accesses, owner, scop)
     if relax_reductions:
         flow, order = flow.subtract(own), order.subtract(own)
@@ -193,9 +188,7 @@ def _value_based(
     renewed = _of_one_life(accesses, scop)
     if renewed is not None:
         flow = flow.intersect(renewed)
-    certain = renewed is not None or _sees_written(
-        values.get_may_no_source(), values.get_may_dependence(), scop.array(accesses[0].array)
-    )
+    certain = renewed is not None or is_written
     return ArrayDependences(
         Precision.VALUE_BASED,
         _untagged(flow),
@@ -204,6 +197,34 @@ def _value_based(
         flow if certain else None,
         order if certain else None,
     )
+
+
+def _dataflow(
+    accesses: Sequence[Access], killing: Sequence[Access], scop: Scop
+) -> tuple[isl.UnionMap, isl.UnionMap, bool]:
+    """The flow and the false dependences between tagged instances, and whether each read sees a value that is written
+    inside the SCoP.
+
+    Args:
+        accesses: all accesses to an array.
+        killing: those of them that end the life of a value for certain.
+        scop: what they belong to.
+    """
+    array = scop.array(accesses[0].array)
+    # Of the statements that touch the array alone: in long programs these are few.
+    own_schedule = scop.schedule.intersect_domain(_instances(accesses, scop))
+    if not array.ndim:
+        blockwise = partial(blockwise_dataflow, accesses, killing, own_schedule, scop)
+        found = within_budget(scop.context.get_ctx(), PROOF_BUDGET, blockwise)
+        if found is not None:
+            return *found, True
+    reads = [access for access in accesses if not access.is_write]
+    writes = [access for access in accesses if access.is_write]
+    schedule = own_schedule.pullback_union_pw_multi_aff(tagger(accesses, scop))
+    values = computed_flow(reads, writes, killing, schedule, scop)
+    ends = computed_flow(writes, [*reads, *writes], killing, schedule, scop)
+    flow = values.get_may_dependence()
+    return flow, ends.get_may_dependence(), _sees_written(values.get_may_no_source(), flow, array)
 
 
 def _sees_written(unsure: isl.UnionMap, flow: isl.UnionMap, array: Array) -> bool:
@@ -238,7 +259,7 @@ def _of_one_life(accesses: Sequence[Access], scop: Scop) -> isl.UnionMap | None:
     if not any(access.is_write for access in accesses if access.statement == users[0].name):
         return None
     around = union_of((isl.UnionMap.from_map(_iterators_of(each, depth)) for each in users), scop)
-    tags = isl.UnionMap.from_union_pw_multi_aff(_tagger(accesses, scop)).apply_range(around)
+    tags = isl.UnionMap.from_union_pw_multi_aff(tagger(accesses, scop)).apply_range(around)
     return tags.apply_range(tags.reverse())
 
 
@@ -356,34 +377,6 @@ def _sorted_out(
     )
 
 
-def _tag(access: Access) -> isl.Map:
-    """``{ S[i] -> ref[] }`` for the instances that make the access."""
-    tag = isl.Space.set_alloc(access.relation.get_ctx(), 0, 0).set_tuple_name(isl.dim_type.set, access.reference)
-    domain = access.relation.domain()
-    return isl.Map.from_domain_and_range(domain, isl.Set.universe(tag.align_params(domain.get_space())))
-
-
-def _tagged(access: Access) -> isl.Map:
-    """``{ [S[i] -> ref[]] -> A[a] }``."""
-    return _tag(access).domain_map().apply_range(access.relation)
-
-
-def _tagger(accesses: Iterable[Access], scop: Scop) -> isl.UnionPwMultiAff:
-    """``{ [S[i] -> ref[]] -> S[i] }``."""
-    tags = (isl.UnionMap.from_map(_tag(access).domain_map()) for access in accesses)
-    return isl.UnionPwMultiAff.from_union_map(union_of(tags, scop))
-
-
-def _dataflow(
-    sinks: Sequence[Access], sources: Sequence[Access], kills: Sequence[Access], schedule: isl.Schedule, scop: Scop
-) -> isl.UnionFlow:
-    def tagged(accesses: Sequence[Access]) -> isl.UnionMap:
-        return union_of((isl.UnionMap.from_map(_tagged(access)) for access in accesses), scop)
-
-    information = isl.UnionAccessInfo.from_sink(tagged(sinks)).set_may_source(tagged(sources))
-    return information.set_schedule(schedule).set_kill(tagged(kills)).compute_flow()
-
-
 def _untagged(relation: isl.UnionMap) -> isl.UnionMap:
     """``{ [S[i] -> r[]] -> [T[j] -> s[]] }`` to ``{ S[i] -> T[j] }``."""
     return coalesced(relation.factor_domain())
@@ -397,7 +390,7 @@ def _among_reductions(
     for statement in sorted({owner[access.reference] for access in accesses if access.reference in owner}):
         own = [access for access in accesses if owner.get(access.reference) == statement]
         tags = reduce(
-            lambda left, right: left.union(right), (isl.UnionSet.from_set(_tag(access).wrap()) for access in own)
+            lambda left, right: left.union(right), (isl.UnionSet.from_set(tag(access).wrap()) for access in own)
         )
         found = found.union(relation.intersect_domain(tags).intersect_range(tags))
     return found

@@ -14,7 +14,7 @@ import islpy as isl
 from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.tree import has_band
-from polytune.schedule.unions import maps_of, sets_of, union_of
+from polytune.schedule.unions import joined, maps_of, sets_of
 
 
 @dataclass(frozen=True)
@@ -98,20 +98,31 @@ def _analysis(node: isl.ScheduleNode, dependences: Dependences, without: isl.Uni
     scop = dependences.scop
     schedule = node.band_get_partial_schedule_union_map()
     members = node.band_n_member()
-    # Few dependences of many are open: those are put together.
+    # Few dependences of many are open: those are put together.  Of arrays whose live ranges stay inside, nobody asks
+    # for the false ones but to find conflicts.
     opened = _opening(node)
     flow = {array: opened(relation) for array, relation in dependences.flow.items()}
-    order = {array: opened(relation) for array, relation in dependences.all_order.items()}
     contained, resident = _with_live_ranges_inside(node, dependences, flow)
+    others = {array: opened(relation) for array, relation in dependences.all_order.items() if array not in contained}
+    reordered = [
+        opened(relation)
+        for array, relation in dependences.all_order.items()
+        if array in contained and array not in resident
+    ]
     relaxed = dependences.reductions if without is None else dependences.reductions.subtract(without)
-    updates = opened(union_of([relaxed] if dependences.relaxed else [], scop))
-    binding = [*flow.values(), *(relation for array, relation in order.items() if array not in contained)]
-    reordered = [relation for array, relation in order.items() if array in contained and array not in resident]
-    bound = distances(union_of([*binding, updates], scop), schedule)
-    ordered = distances(union_of([*binding, *reordered], scop), schedule)
+    updates = opened(relaxed) if dependences.relaxed else isl.UnionMap.empty(scop.context.get_space())
+    binding = [*flow.values(), *others.values()]
+    bound = distances(joined([*binding, updates], scop), schedule)
+    is_same = not reordered and updates.is_empty()
+    ordered = bound if is_same else distances(joined([*binding, *reordered], scop), schedule)
     coincident = tuple(stays(bound, member) for member in range(members))
-    conflicting = frozenset(array for array in contained if _conflicts(order.get(array), schedule, coincident))
-    others = {array: relation for array, relation in order.items() if array not in contained}
+    conflicting = frozenset(
+        array
+        for array in contained
+        if any(coincident)
+        and array in dependences.all_order
+        and _conflicts(opened(dependences.all_order[array]), schedule, coincident)
+    )
 
     def obstacles_of(member: int) -> tuple[BandObstacle, ...]:
         every_update = {"": opened(dependences.reductions)} if dependences.relaxed else {}
@@ -203,11 +214,9 @@ def _touching(flow: isl.UnionMap, node: isl.ScheduleNode) -> isl.UnionMap:
     return flow.intersect_domain(domain).union(flow.intersect_range(domain))
 
 
-def _conflicts(order: isl.UnionMap | None, schedule: isl.UnionMap, coincident: tuple[bool, ...]) -> bool:
+def _conflicts(order: isl.UnionMap, schedule: isl.UnionMap, coincident: tuple[bool, ...]) -> bool:
     """Return whether an array's false dependences that are open at a band lead from one point of the coincident members
     to another."""
-    if order is None:
-        return False
     between = distances(order, schedule)
     return not all(stays(between, member) for member, parallel in enumerate(coincident) if parallel)
 

@@ -64,6 +64,7 @@ def scheduled(
     meaning: str,
     relaxed: bool = False,
     unless: Callable[[Known], bool] = lambda known: False,
+    known_already: Callable[[Known], isl.Schedule | None] = lambda known: None,
     **about: Any,
 ) -> Order:
     """The order that isl's scheduler makes under a strategy.
@@ -74,6 +75,7 @@ def scheduled(
         meaning: what people are told of it.
         relaxed: whether the updates of reductions need not keep their order.
         unless: whether the orders that are known have already what it is looked for.
+        known_already: gives the schedule where isl's scheduler need not be asked for it.
         about: what else is said of the order.
     """
 
@@ -83,7 +85,7 @@ def scheduled(
         if relaxed and is_too_large(known):
             return Attempted((), (name,))
         dependences = known.relaxed if relaxed else known.dependences
-        schedule = legal_schedule(known.scop, dependences, strategy)
+        schedule = known_already(known) or legal_schedule(known.scop, dependences, strategy)
         return Attempted((), (name,)) if schedule is None else Attempted((Candidate(order, schedule, dependences),), ())
 
     order = Order(name=name, meaning=meaning, is_seen=True, find=find, **about)
@@ -93,6 +95,7 @@ def scheduled(
 TILED = scheduled(
     "tiled",
     Strategy(),
+    known_already=lambda known: known.nest,
     meaning="loops that may be interchanged in one band as deep as there is, with loops over time in it",
     for_devices=2,
 )

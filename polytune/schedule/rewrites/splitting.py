@@ -47,7 +47,8 @@ SPLIT = Order(
     name="split",
     meaning="the source order with loops cut into pieces of independent iterations",
     is_seen=True,
-    find=lambda known: split_source(known.found[0]),
+    # Of a nest of independent points nothing outside is to be cut, and inside each loop carries a value all along.
+    find=lambda known: Attempted((), ()) if known.nest is not None else split_source(known.found[0]),
     options=PlanOptions(look_inside=True),
     may_repeat=True,
 )
@@ -69,14 +70,18 @@ def split_band(node: isl.ScheduleNode, dependences: Dependences, cuts: int = MOS
     ``{ x : B(x) > e(P(x)) }``: they cover all instances, and B grows from each to the next.  Where e is a quotient that
     is no integer, there is nothing at the cut.
 
+    Most loops carry nothing, or everything from each iteration to the next: they have no places to be cut at, which is
+    seen sooner than whether they are coincident.
+
     Args:
         node: a band of one member.
         dependences: what pieces must be free of.
         cuts: how many times it may be cut.
     """
-    if node.band_n_member() != 1 or analyse_band(node, dependences).coincident[0] or not cuts:
+    places = _places(node, dependences) if node.band_n_member() == 1 and cuts else []
+    if not places or analyse_band(node, dependences).coincident[0]:
         return None
-    for place in _places(node, dependences):
+    for place in places:
         pieces = _cut(node, place)
         if pieces is not None:
             found = _with_parallel_pieces(pieces, dependences, cuts - 1)
@@ -131,9 +136,10 @@ def sides_of(node: isl.ScheduleNode, place: isl.Aff) -> tuple[isl.UnionSet, isl.
 
 def only_cut(node: isl.ScheduleNode, dependences: Dependences) -> isl.Aff | None:
     """A place ``{ P -> [e] }`` of which all sides are coincident; None where the loop is so as a whole, or never is."""
-    if node.band_n_member() != 1 or analyse_band(node, dependences).coincident[0]:
+    places = _places(node, dependences) if node.band_n_member() == 1 else []
+    if not places or analyse_band(node, dependences).coincident[0]:
         return None
-    for place in _places(node, dependences):
+    for place in places:
         pieces = _cut(node, place)
         if pieces is not None and _with_parallel_pieces(pieces, dependences, 0) is not None:
             return place

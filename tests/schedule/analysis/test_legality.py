@@ -151,6 +151,7 @@ def test_strategy_without_legal_schedule_gives_no_candidate(monkeypatch: pytest.
     wrong = flat(dependences, lambda number, i: f"{number}, {i}")
     for name in ("_clustered_schedule", "compute_schedule"):
         monkeypatch.setattr(f"polytune.schedule.scheduler.{name}", lambda *_, **__: wrong)
+    monkeypatch.setattr("polytune.schedule.candidate.nest_of_points", lambda _: None)
     found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"]
 
