@@ -271,3 +271,91 @@ def list_in_a_while(x):
         out.append(x[i])
         i += 2
     return np.array(out).sum(), len(out), max(out) if out else -1.0
+
+
+@accepted(*SIZES)
+def repeated_lists(x):
+    counts = [0] * len(x)
+    totals = (len(x) + 1) * [0.0]
+    seen = [False] * len(x)
+    pairs = [(0, 1)] * len(x)
+    for i in range(len(x)):
+        k = (3 * i + 1) % len(x)
+        if not seen[k]:
+            seen[k] = True
+            counts[k] += 2
+        totals[i + 1] = totals[i] + float(x[i])
+    for low, high in pairs:
+        totals[-1] += high - low
+    return counts, totals, seen, pairs, len(totals), sum(counts)
+
+
+@accepted(*SIZES)
+def list_repeated_a_negative_number_of_times(x):
+    none = [1.0] * (len(x) - 20)
+    none.append(2.0)
+    n = 2
+    several = [n, len(x)] * 3
+    n = 5
+    return none, several, n
+
+
+@accepted(lambda: (vector(9), 3), lambda: (vector(9), 0), lambda: (vector(9), -2), lambda: (vector(2), 2))
+def arrays_of_repeated_lists(x, n):
+    missing = np.array([np.nan] * n)
+    shifted = np.concatenate((np.array([-1.0] * (len(x) - 4)), x))
+    missing[: n // 2] = 1.0
+    return missing, shifted, np.asarray(3 * [7], dtype=np.float32)
+
+
+@accepted(*SIZES, *TYPES)
+def lists_of_comprehensions(x):
+    i = 4
+    doubled = [2 * each for each in x]
+    places = [i for i in range(len(x)) if i % 2 == 0]
+    pairs = [(i, j) for i in range(3) for j in range(i) if i + j != 2]
+    doubled.extend(x)
+    total = 0
+    for a, b in pairs:
+        total += a * b
+    return doubled, places, pairs, total, i
+
+
+@accepted(*SIZES)
+def returned_comprehension(x):
+    if len(x) > 4:
+        return [each + 1.0 for each in x]
+    return [0.5] * len(x)
+
+
+def _scaled(x, factor):
+    return [each * factor for each in x]
+
+
+@accepted(*SIZES)
+def comprehension_of_a_function(x):
+    first = _scaled(x, 2.0)
+    total = 0.0
+    for each in first:
+        total += each
+    return first, total
+
+
+@accepted(*SIZES)
+def list_of_a_list(x):
+    above = [each for each in x if each > 0]
+    return [each + 1.0 for each in above]
+
+
+@accepted(*SIZES)
+def append_after_a_loop_that_may_have_no_iterations(x):
+    out = []
+    for _ in range(len(x) - 20):
+        out.append(1.0)
+    out.append(2.0)
+    count = 0
+    for i in range(len(x) - 20):
+        for _ in range(i - 3):
+            count += 1
+    count += 3
+    return out, np.arange(count)

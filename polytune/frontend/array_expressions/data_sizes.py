@@ -326,14 +326,20 @@ def times_between(outer: Frame, inner: Frame) -> Most:
     pairs = zip(inner.ranges, outer.ranges, strict=False)
     common = len(list(takewhile(lambda pair: pair[0].iterator == pair[1].iterator, pairs)))
     for each in inner.ranges[common:]:
-        times = product_of(inner, times, _iterations(inner, each))
+        times = product_of(inner, times, _iterations(outer, inner, each))
     return times
 
 
-def _iterations(frame: Frame, loop: LoopRange) -> Expression:
-    """Return the most iterations that a loop has."""
+def _iterations(outer: Frame, inner: Frame, loop: LoopRange) -> Expression:
+    """Return the most iterations that a loop has.
+
+    Args:
+        outer: a place around it; inside, where it has an iteration, its bounds are known to be in order.
+        inner: a place in it.
+        loop: the loop.
+    """
     distance = subtract(loop.stop, loop.start) if loop.step > 0 else subtract(loop.start, loop.stop)
-    most = greatest(frame, distance)
-    most = most if at_least(frame, most, ZERO) else maximum(ZERO, most)
+    most = greatest(inner, distance)
+    most = most if at_least(outer, most, ZERO) else maximum(ZERO, most)
     size = abs(loop.step)
     return most if size == 1 else quotient(add(most, integer(size - 1)), size)

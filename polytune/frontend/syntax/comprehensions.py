@@ -101,7 +101,7 @@ def reduced(node: ast.expr, meaning: Meaning, fresh: Callable[[str], str]) -> tu
         return None
     given = {str(keyword.arg): keyword.value for keyword in node.keywords}
     others = node.args[1:]
-    comprehension = _with_own_names(comprehension, fresh)
+    comprehension = with_own_names(comprehension, fresh)
     maker = _Loops(node, comprehension, meaning, fresh)
     if function is builtins.sum and len(others) + len(given) <= 1 and given.keys() <= {"start"}:
         return maker.folded(ast.Add(), (others or [given.get("start", ast.Constant(0))])[0])
@@ -126,7 +126,7 @@ def _comprehension(node: ast.expr, meaning: Meaning, fresh: Callable[[str], str]
     return None
 
 
-def _with_own_names(node: Comprehension, fresh: Callable[[str], str]) -> Comprehension:
+def with_own_names(node: Comprehension, fresh: Callable[[str], str]) -> Comprehension:
     """A comprehension whose variables are no variables of the function around."""
     first, *others = node.generators
     names = {
@@ -140,6 +140,16 @@ def _with_own_names(node: Comprehension, fresh: Callable[[str], str]) -> Compreh
     generators = [ast.comprehension(target, first.iter, tests, 0), *(replaced(each, names) for each in others)]
     made = ast.GeneratorExp(replaced(node.elt, names), generators)
     return ast.copy_location(made, node)
+
+
+def loops_around(body: Sequence[ast.stmt], comprehension: Comprehension) -> list[ast.stmt]:
+    """The loops of a comprehension around statements."""
+    made = list(body)
+    for generator in reversed(comprehension.generators):
+        for test in reversed(generator.ifs):
+            made = [ast.copy_location(ast.If(test, made, []), test)]
+        made = [placed(ast.For(generator.target, generator.iter, made, []), comprehension)]
+    return made
 
 
 class _Loops:
@@ -156,13 +166,7 @@ class _Loops:
         self.node, self.comprehension, self.meaning, self.fresh = node, comprehension, meaning, fresh
 
     def loops(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """The loops around statements."""
-        made = list(body)
-        for generator in reversed(self.comprehension.generators):
-            for test in reversed(generator.ifs):
-                made = [ast.copy_location(ast.If(test, made, []), test)]
-            made = [placed(ast.For(generator.target, generator.iter, made, []), self.comprehension)]
-        return made
+        return loops_around(body, self.comprehension)
 
     def folded(self, operator: ast.operator, start: ast.expr) -> tuple[list[ast.stmt], ast.expr]:
         """A sum or product."""

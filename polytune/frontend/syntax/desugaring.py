@@ -21,6 +21,7 @@ from polytune.frontend.syntax import comprehensions
 from polytune.frontend.syntax.comprehensions import Meaning, placed
 from polytune.frontend.syntax.jumps import own_jumps
 from polytune.frontend.syntax.list_arrays import with_lists_as_arrays
+from polytune.frontend.syntax.list_displays import filled_array
 from polytune.frontend.syntax.matching import branches
 from polytune.frontend.syntax.ranges import with_ranges_written
 from polytune.frontend.syntax.source import Source
@@ -175,6 +176,9 @@ class _Hoister:
                 self.read.add(name)
                 return placed(ast.Name(name, ast.Load()), node)
             case ast.ListComp() | ast.Call():
+                filled = filled_array(node, self.around.meaning) if isinstance(node, ast.Call) else None
+                if filled is not None:
+                    return self.expression(filled, certain=certain)
                 display = comprehensions.written_out(node, self.around.meaning)
                 if display is not None:
                     return self.expression(display, certain=certain)

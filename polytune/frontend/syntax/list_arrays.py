@@ -6,7 +6,8 @@ finds ordinary statements, some of which are marked: what an array holds, and ho
 function has been walked (``growing.py``).
 
 A list is left as it is, and refused later, where anything else is done with it: where it has another name, is passed
-on, or is an operand.
+on, or is an operand.  One that is made at once, ``[0.0] * n``, is first made by a loop that appends
+(``list_displays.py``).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from polytune.frontend.syntax.comprehensions import Meaning, placed
+from polytune.frontend.syntax.list_displays import made_by_loops, with_displays_as_loops
 from polytune.frontend.syntax.list_uses import ListRewriter, UnsupportedUseError
 from polytune.frontend.syntax.lists import GrowingList, initial_elements
 
@@ -37,40 +39,78 @@ def with_lists_as_arrays(
         fresh: gives a name that the function does not have, like the one given.
     """
     statements = list(body)
-    names = _growing(statements)
+    names = _lists(statements, meaning)
     if names:
         split = _Splitter(names)
         statements = [made for each in statements for made in split.several(each)]
     for name in names:
-        if name in arguments:
-            continue
-        statements = _with_new_name_later(statements, name, meaning, fresh)
-        elements = _elements(statements, name, meaning)
-        if elements is None:
-            continue
-        size, kind = elements
-        arrays = tuple(fresh(f"{name}_items") for _ in range(size))
-        growing = GrowingList(arrays, fresh(f"{name}_count"), kind)
-        try:
-            changed = ListRewriter(name, growing, meaning, fresh).block(copy.deepcopy(statements))
-        except UnsupportedUseError:
-            continue
-        made = placed(ast.Pass(), statements[0])
-        made.lists_made = growing  # type: ignore[attr-defined]
-        statements = [made, *changed]
-        if kind == "number":  # it is what messages speak of
-            _rename(statements, arrays[0], name)
-            made.lists_made = replace(growing, items=(name,))  # type: ignore[attr-defined]
+        if name not in arguments:
+            statements = _without_list(statements, name, meaning, fresh) or statements
+    return _with_named_results(statements, meaning, fresh)
+
+
+def _without_list(
+    body: list[ast.stmt], name: str, meaning: Meaning, fresh: Callable[[str], str]
+) -> list[ast.stmt] | None:
+    """The statements with arrays in place of one list; None where arrays do not do all that is done with it."""
+    statements = _with_new_name_later(with_displays_as_loops(body, name, meaning, fresh), name, meaning, fresh)
+    elements = _elements(statements, name, meaning)
+    if elements is None:
+        return None
+    size, kind = elements
+    arrays = tuple(fresh(f"{name}_items") for _ in range(size))
+    growing = GrowingList(arrays, fresh(f"{name}_count"), kind)
+    try:
+        changed = ListRewriter(name, growing, meaning, fresh).block(copy.deepcopy(statements))
+    except UnsupportedUseError:
+        return None
+    made = placed(ast.Pass(), statements[0])
+    made.lists_made = growing  # type: ignore[attr-defined]
+    statements = [made, *changed]
+    if kind == "number":  # it is what messages speak of
+        _rename(statements, arrays[0], name)
+        made.lists_made = replace(growing, items=(name,))  # type: ignore[attr-defined]
     return statements
 
 
-def _growing(body: Sequence[ast.stmt]) -> list[str]:
+def _with_named_results(body: list[ast.stmt], meaning: Meaning, fresh: Callable[[str], str]) -> list[ast.stmt]:
+    """The statements with arrays in place of lists that are returned where they are made, ``return [0.0] * n``."""
+    statements = body
+    for node in [each for statement in body for each in ast.walk(statement)]:
+        if isinstance(node, ast.Return) and node.value is not None and made_by_loops(node.value, meaning):
+            name = fresh("result")
+            named = _Results(node, name)
+            changed = [made for each in statements for made in named.several(each)]
+            statements = _without_list(changed, name, meaning, fresh) or statements
+    return statements
+
+
+class _Results(ast.NodeTransformer):
+    """Gives a name to what one ``return`` returns."""
+
+    def __init__(self, node: ast.Return, name: str):
+        self.place, self.name = (node.lineno, node.col_offset), name
+
+    def several(self, node: ast.stmt) -> list[ast.stmt]:
+        made = self.visit(copy.deepcopy(node))
+        return made if isinstance(made, list) else [made]
+
+    def visit_Return(self, node: ast.Return) -> list[ast.stmt] | ast.stmt:
+        if (node.lineno, node.col_offset) != self.place or node.value is None:
+            return node
+        made = ast.Assign([ast.Name(self.name, ast.Store())], node.value)
+        return [placed(made, node), placed(ast.Return(ast.Name(self.name, ast.Load())), node)]
+
+
+def _lists(body: Sequence[ast.stmt], meaning: Meaning) -> list[str]:
     """The names of what may be lists that grow, in the order of the source."""
     found = []
     for statement in body:
         for node in ast.walk(statement):
             match node:
                 case ast.Call(ast.Attribute(ast.Name(name), method)) if method in _METHODS:
+                    found.append(name)
+                case ast.Assign([ast.Name(name)], value) if made_by_loops(value, meaning):
                     found.append(name)
     return list(dict.fromkeys(found))
 

@@ -298,14 +298,12 @@ def residuals_from_the_solution(A, b):
 
 @refused("an operator on a list", "[0.0] * 3")
 def repeated_list(A):
-    x = [0.0] * 3
-    A[0] = x[1]
+    A[0] = ([0.0] * 3)[1]
 
 
 @mended(repeated_list, VECTOR, "np.full(3, x) for [x] * 3")
 def filled_array(A):
-    x = np.full(3, 0.0)
-    A[0] = x[1]
+    A[0] = np.full(3, 0.0)[1]
 
 
 @refused("the result 2 of np.floor", "2")

@@ -82,8 +82,8 @@ def no_dictionary(A):
 
 @refused("a comprehension", "[i for i in range(len(A))]")
 def comprehension(A):
-    x = [i for i in range(len(A))]
-    A[0] = 1.0
+    x = (A[0], [i for i in range(len(A))])
+    A[0] = x[1][0] + 1.0
 
 
 @mended(comprehension, VECTOR, "make an array with np.empty at the top of the kernel and fill it in a loop")
@@ -91,7 +91,7 @@ def array_for_a_comprehension(A):
     x = np.empty(len(A))
     for i in range(len(A)):
         x[i] = i
-    A[0] = 1.0
+    A[0] = x[0] + 1.0
 
 
 @refused("a lambda", "lambda y: y + 1")
