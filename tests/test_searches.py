@@ -99,6 +99,8 @@ def test_another_search_begins_anew_with_what_was_measured():
         ({"tile_0": "tpe:good=many"}, "takes a number for good"),
         ("profile:batch=many", "takes a whole number for batch"),
         (3, "3 is no search"),
+        ("online", "'online' is a search of recorded spaces, which polytune simulate runs"),
+        ({"nominal": "hierarchical"}, "'hierarchical' is the search of all nodes together: write it alone"),
     ],
     ids=str,
 )

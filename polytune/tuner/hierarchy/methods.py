@@ -20,6 +20,9 @@ BANDIT = "epsilon_greedy"
 HIERARCHICAL = "hierarchical"
 """The name of the search in which every node has the method that is its own by default."""
 
+ONLINE = "online"
+"""The name under which recordings are searched as an application is while it runs; kernels have it anyway."""
+
 NOMINAL, NUMERIC = "nominal", "numeric"
 
 Searcher = str | Method | type[FiniteSearcher]
@@ -48,20 +51,40 @@ def methods_of(search: Search | None) -> Mapping[str, Method]:
     if search is None:
         return {}
     if isinstance(search, Mapping):
-        return {name: Method.of(each) for name, each in search.items()}
+        return {name: _of_node(Method.of(each)) for name, each in search.items()}
     method = Method.of(search)
-    if method.name == HIERARCHICAL:
+    if method.name == HIERARCHICAL and method.kind is None:
         if method.settings:
             raise SearchError(
                 f"{str(method)!r}: settings belong to the method of a node, for example "
                 '{"nominal": "epsilon_greedy:epsilon=0.1", "numeric": "portfolio"}'
             )
         return {}
+    _of_node(method)
     if method.name == BANDIT:
         return {NOMINAL: method}
     if method.name == SIMPLEX:
         return {NUMERIC: method}
     return {NOMINAL: method, NUMERIC: method}
+
+
+def _of_node(method: Method) -> Method:
+    """The method, which can be that of a node.
+
+    Raises:
+        SearchError: it is the name of what all nodes do together.
+    """
+    if method.kind is None and method.name == HIERARCHICAL:
+        raise SearchError(
+            f"{HIERARCHICAL!r} is the search of all nodes together: write it alone, or leave the node out, which then "
+            "has the search that is its own"
+        )
+    if method.kind is None and method.name == ONLINE and ONLINE not in SEARCHES:
+        raise SearchError(
+            f"{ONLINE!r} is a search of recorded spaces, which polytune simulate runs: it is how every kernel is tuned "
+            "from call to call, so name the searches of its nodes, or none"
+        )
+    return method
 
 
 class Methods:
