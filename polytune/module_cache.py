@@ -124,8 +124,8 @@ def short_extents(
     shapes: Mapping[str, tuple[int, ...]], telling: Callable[[], Collection[Place]]
 ) -> Mapping[Place, int]:
     """The extents of a call that code is worth making for: of the last dimensions of large arrays, those that tell
-    something and are short, as of points, colours and small matrices; and where there are such, of arrays that have no
-    others, as of one matrix for all points.
+    something and are short, as of points, colours and small matrices; and where there are such, those of other arrays,
+    as of one matrix for all points.
 
     Args:
         shapes: those of the array arguments, by name.
@@ -137,9 +137,9 @@ def short_extents(
         first = len(shape)
         while first and shape[first - 1] in _SHORT:
             first -= 1
-        if not first or math.prod(shape) >= _FEWEST_ELEMENTS:
-            short = {(name, axis): shape[axis] for axis in range(first, len(shape)) if shape[axis] > 1}
-            (large if first else small).update(short)
+        is_large = first and math.prod(shape) >= _FEWEST_ELEMENTS
+        short = {(name, axis): shape[axis] for axis in range(first, len(shape)) if shape[axis] > 1}
+        (large if is_large else small).update(short)
     if not large:
         return {}
     known = telling()
