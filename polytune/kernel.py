@@ -348,13 +348,13 @@ class Kernel(CallableKernel, Generic[P, R]):
         return error
 
     def _with_extents(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
-        """The types with those extents of 1 that NumPy stretches to others of the call, and with short ones that loops
-        go over, where there is much to do."""
+        """The types with those extents of 1 that NumPy stretches to others of the call, and with short ones that
+        make faster code, where there is much to do."""
         shapes = _shapes(signature, values)
         has_ones = any(1 in shape for shape in shapes.values())
         if has_ones:
             signature = with_ones(signature, shapes, self._modules.deciding)
-        extents = short_extents(shapes, lambda: self._modules.deciding(signature).looped)
+        extents = short_extents(shapes, lambda: self._modules.deciding(signature).telling)
         if not extents:
             return signature
         known = self._modules.with_short_extents(signature, extents)

@@ -41,8 +41,8 @@ __all__ = ["KernelModules"]
 _LOGGER = logging.getLogger(__name__)
 
 _MOST_KNOWN = 2
-"""How many times code is made for short extents of arguments, of the same types otherwise; calls with others have code
-for any."""
+"""The number of sets of short extents for which code is made, for arguments of the same types otherwise; calls with
+others have code for any."""
 
 
 class KernelModules:

@@ -33,11 +33,11 @@ class DecidingExtents(NamedTuple):
 
     Attributes:
         stretched: groups of them that decide the meaning of a kernel where one of a group alone is 1.
-        looped: those that loops go over.
+        telling: those that make faster code where they are short and known.
     """
 
     stretched: tuple[tuple[Place, ...], ...] = ()
-    looped: tuple[Place, ...] = ()
+    telling: tuple[Place, ...] = ()
 
 
 COMPILER = (
@@ -96,9 +96,9 @@ def deciding_extents(
         from polytune.frontend.lowering.stretching import deciding_extents as found_in
 
         title = f'"""The extents of {function.__name__}({signature}) that decide what code calls need."""'
-        stretched, looped, lowered = found_in(function, signature, strict=strict)
-        module = module_cache().store(identity, f"{title}\n\nSTRETCHED = {stretched!r}\nLOOPED = {looped!r}\n")
-    return DecidingExtents(module.STRETCHED, module.LOOPED), lowered
+        stretched, telling, lowered = found_in(function, signature, strict=strict)
+        module = module_cache().store(identity, f"{title}\n\nSTRETCHED = {stretched!r}\nTELLING = {telling!r}\n")
+    return DecidingExtents(module.STRETCHED, module.TELLING), lowered
 
 
 def with_ones(
@@ -121,15 +121,15 @@ def with_ones(
 
 
 def short_extents(
-    shapes: Mapping[str, tuple[int, ...]], looped: Callable[[], Collection[Place]]
+    shapes: Mapping[str, tuple[int, ...]], telling: Callable[[], Collection[Place]]
 ) -> Mapping[Place, int]:
-    """The extents of a call that code is worth making for: of the last dimensions of large arrays, those that loops go
-    over and that are short, as of points, colours and small matrices; and where there are such, of arrays that have no
-    others, as of one matrix for all points.
+    """The extents of a call that code is worth making for: of the last dimensions of large arrays, those that tell
+    something and are short, as of points, colours and small matrices; and where there are such, those of other arrays,
+    as of one matrix for all points.
 
     Args:
         shapes: those of the array arguments, by name.
-        looped: gives the extents that loops go over; only asked for where there are short ones.
+        telling: gives those that make faster code where they are known; only asked for where there are short ones.
     """
     large: dict[Place, int] = {}
     small: dict[Place, int] = {}
@@ -137,12 +137,12 @@ def short_extents(
         first = len(shape)
         while first and shape[first - 1] in _SHORT:
             first -= 1
-        if not first or math.prod(shape) >= _FEWEST_ELEMENTS:
-            short = {(name, axis): shape[axis] for axis in range(first, len(shape)) if shape[axis] > 1}
-            (large if first else small).update(short)
+        is_large = first and math.prod(shape) >= _FEWEST_ELEMENTS
+        short = {(name, axis): shape[axis] for axis in range(first, len(shape)) if shape[axis] > 1}
+        (large if is_large else small).update(short)
     if not large:
         return {}
-    known = looped()
+    known = telling()
     if large.keys().isdisjoint(known):
         return {}
     return {place: extent for place, extent in {**large, **small}.items() if place in known}

@@ -5,6 +5,7 @@ Shared by compile time and run time, so it imports neither isl nor Numba.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
@@ -43,6 +44,13 @@ class ArrayType:
         known = dict(self.extents)
         axes = (str(known.get(axis, "")) + (_CONTIGUOUS if axis == contiguous else _AXIS) for axis in range(self.ndim))
         return f"{self.dtype}[{', '.join(axes)}]"
+
+    def known_step(self, axis: int) -> int | None:
+        """Return how many elements lie between neighbours along an axis, where the extents behind it say that."""
+        extents = dict(self.extents)
+        behind = [extents.get(each) for each in range(axis + 1, self.ndim)]
+        known = [extent for extent in behind if extent is not None]
+        return math.prod(known) if self.layout == "C" and len(known) == len(behind) else None
 
 
 @dataclass(frozen=True)

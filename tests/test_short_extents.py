@@ -50,7 +50,15 @@ def forces(x, by):
     return (d * w[:, :, None]).sum(axis=1)
 
 
-FUNCTIONS = [moved, centred, turned, beside, forces]
+def components(x, by):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i, 0] * by[1] - x[i, 1] * by[0]
+        x[i, -1] = x[i, 0] - 2.0 * x[i, 1]
+    return total
+
+
+FUNCTIONS = [moved, centred, turned, beside, forces, components]
 
 
 def signatures(kernel: polytune.Kernel) -> list[str]:
@@ -92,6 +100,30 @@ def test_an_extent_that_code_is_made_for_may_be_stretched() -> None:
     np.testing.assert_array_equal(kernel(x, by), x[:, 1:-1] * x)
 
 
+def test_points_lie_as_far_apart_as_their_type_says() -> None:
+    """NumPy may give an extent of 1 any stride, and arrays in other orders keep theirs."""
+
+    def turned_by(x, out):
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                out[i, j, 0] = x[i, j, 1] - x[i, j, 2]
+                out[i, j, 1] = x[i, j, 2] - x[i, j, 0]
+                out[i, j, 2] = x[i, j, 0] - x[i, j, 1]
+
+    kernel = polytune.kernel(turned_by, background=False)
+    x = points(300, 3)[0].reshape(300, 1, 3)
+    odd = np.lib.stride_tricks.as_strided(x, x.shape, (x.strides[0], 8888, x.strides[2]))
+    assert odd.flags.c_contiguous
+    wide = np.repeat(np.repeat(x, 2, axis=2), 2, axis=1)
+    for given in (x, odd, np.asfortranarray(x), x[::-1], wide[:, ::2, ::2], x.reshape(100, 3, 3)):
+        for out in (np.zeros_like(given), np.zeros(given.shape, order="F")):
+            kernel(given, out)
+            wanted = np.zeros(given.shape)
+            turned_by(given, wanted)
+            np.testing.assert_array_equal(out, wanted)
+    assert "x: float64[:, 3:, 3::1], out: float64[:, 3:, 3::1]" in kernel.explain()
+
+
 def test_calls_that_do_not_fit_are_refused_as_for_any_extents() -> None:
     def product(A, B):
         C = np.zeros((3, 2))
@@ -119,7 +151,7 @@ def test_a_loop_that_known_extents_leave_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shapes", "looped", "found"),
+    ("shapes", "telling", "found"),
     [
         ({"x": (300, 3)}, "x0 x1", "x1"),
         ({"x": (300, 3)}, "x0", ""),
@@ -132,18 +164,19 @@ def test_a_loop_that_known_extents_leave_empty() -> None:
         ({"x": (300, 3, 2)}, "x0 x1 x2", "x1 x2"),
         ({"x": (3, 3)}, "x0 x1", ""),
         ({"x": (300, 3), "R": (3, 3), "b": (2,), "n": ()}, "x1 R0 R1 b0", "x1 R0 R1 b0"),
+        ({"x": (300, 3), "c": (9, 3)}, "x1 c0 c1", "x1 c1"),
         ({"x": (300, 3), "R": (3, 3)}, "R0 R1", ""),
     ],
     ids=str,
 )
 def test_short_extents_are_the_last_ones_of_large_arrays(
-    shapes: dict[str, tuple[int, ...]], looped: str, found: str
+    shapes: dict[str, tuple[int, ...]], telling: str, found: str
 ) -> None:
     def places(text: str) -> set[tuple[str, int]]:
         return {(each[0], int(each[1])) for each in text.split()}
 
     wanted = {(name, axis): shapes[name][axis] for name, axis in places(found)}
-    assert short_extents(shapes, lambda: places(looped)) == wanted
+    assert short_extents(shapes, lambda: places(telling)) == wanted
 
 
 def test_extents_are_part_of_a_type_as_people_write_it() -> None:

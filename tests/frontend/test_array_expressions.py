@@ -242,7 +242,7 @@ def test_of_a_matrix_times_its_transpose_half_is_added_up() -> None:
         return A @ A.T
 
     def few(A, B):
-        points = np.ones((A.shape[0], 3))
+        points = np.ones((A.shape[0], 12))
         return points @ points.T
 
     def updates(function: Callable[..., Any]) -> int:
@@ -258,7 +258,7 @@ def test_of_a_matrix_times_its_transpose_half_is_added_up() -> None:
 
     assert updates(whole) == 4 * 4 * 5
     assert updates(half) == 4 * 5 * 5 // 2
-    assert updates(few) == 4 * 4 * 3
+    assert updates(few) == 4 * 4 * 12
 
 
 # ---- errors

@@ -1,7 +1,8 @@
 """The extents of arguments that may decide what code a call needs.
 
 Some decide the meaning of a kernel: where they are 1, NumPy stretches them to others.  Others make faster code where
-they are few and known: loops over the components of points and colours have as many iterations in each call.
+they are short and known: loops over the components of points and colours have as many iterations in each call, and
+points lie as far apart.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator as Iteration
 from typing import Any
 
-from polytune.frontend.expression import Counter, Element, Extent, Iterator, Loop, ParameterValue, walk
+from polytune.frontend.expression import Constant, Counter, Element, Extent, Iterator, Loop, ParameterValue, walk
 from polytune.frontend.lowering.frame import Place
 from polytune.frontend.lowering.lower import Lowered, lower
 from polytune.frontend.lowering.parameters import refused_arguments
@@ -23,7 +24,7 @@ __all__ = ["deciding_extents"]
 def deciding_extents(
     function: Any, signature: Signature, *, strict: bool = False
 ) -> tuple[tuple[tuple[Place, ...], ...], tuple[Place, ...], Lowered]:
-    """The extents that are stretched, and those that loops go over.
+    """The extents that are stretched, and those that make faster code where they are short and known.
 
     The first are pairs of extents that meet and need not agree where one of them alone is 1, and single extents that
     meet something else: a call in which there is such a 1 needs the kernel compiled for it.
@@ -41,12 +42,12 @@ def deciding_extents(
     """
     source = read_source(function)
     lowered = lower(source, signature, strict=strict, refused=refused_arguments(source, signature))
-    return tuple(lowered.kernel.stretched), _looped_extents(lowered), lowered
+    return tuple(lowered.kernel.stretched), _telling_extents(lowered), lowered
 
 
-def _looped_extents(lowered: Lowered) -> tuple[Place, ...]:
+def _telling_extents(lowered: Lowered) -> tuple[Place, ...]:
     """The extents that bounds of loops are made of, those that meet one of them, and those of which subscripts go along
-    such a loop."""
+    such a loop or are constants."""
     kernel = lowered.kernel
     places = {
         parameter.name: (parameter.source.array, parameter.source.dimension)
@@ -64,9 +65,9 @@ def _looped_extents(lowered: Lowered) -> tuple[Place, ...]:
             found.update(dict.fromkeys(own))
     for element in (part for node in lowered.nodes for part in walk(node) if isinstance(part, Element)):
         for dimension, subscript in enumerate(element.subscripts):
-            if element.array in arguments and not counted.isdisjoint(
-                part for part in walk(subscript) if isinstance(part, Iterator | Counter)
-            ):
+            along = [part for part in walk(subscript) if isinstance(part, Iterator | Counter)]
+            is_component = isinstance(subscript, Constant)
+            if element.array in arguments and (is_component or not counted.isdisjoint(along)):
                 found[element.array, dimension] = None
     for met in kernel.stretched:
         if not found.keys().isdisjoint(met):

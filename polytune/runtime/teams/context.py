@@ -69,8 +69,11 @@ def attach(typing_context, context_address, position, kind, name, names):
         result = context.make_helper(builder, view_type)
         element = context.get_data_type(view_type.dtype)
         result.data = builder.inttoptr(_load(builder, args[0], first), element.as_pointer())
+        size = context.get_abi_sizeof(element)
         for offset, axis in enumerate(view_type.dynamic_axes):
-            setattr(result, f"stride_{axis}", _load(builder, args[0], first + 1 + offset))
+            elements = array.known_step(axis)
+            word = _load(builder, args[0], first + 1 + offset) if elements is None else _WORD(elements * size)
+            setattr(result, f"stride_{axis}", word)
         return result._getvalue()
 
     return view_type(context_address, *literals), emit
