@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from polytune.runtime.teams.context_memory import ContextMemory
 from polytune.runtime.teams.helpers import run_team
 from polytune.runtime.teams.local_arrays import LINE, PAGE, SMALLEST, result_array
 
-__all__ = ["BoundRun"]
+__all__ = ["BoundRun", "scalars_together"]
 
 
 class _Made(NamedTuple):
@@ -45,6 +45,26 @@ class _Made(NamedTuple):
         return cls(place, word, partial(empty, array.nbytes + LINE, np.uint8), shape, dtype)
 
 
+_APART = 16  # bytes from one scalar to the next, as many as the largest has
+
+
+def scalars_together(scratch: Sequence[np.ndarray], results: Collection[int]) -> list[np.ndarray]:
+    """Return memory in which all scalars lie in one block, so that they begin as they are now in one step.
+
+    Args:
+        scratch: the memory for local arrays, for scalars, which are arrays of one element, and for what is returned.
+        results: the places in it of what is returned.
+    """
+    found = list(scratch)
+    places = [k for k, array in enumerate(found) if array.shape == (1,) and k not in results]
+    block = np.zeros(_APART * len(places), np.uint8)
+    for number, place in enumerate(places):
+        scalar = block[_APART * number :][: found[place].itemsize].view(found[place].dtype)
+        scalar[0] = found[place][0]
+        found[place] = scalar
+    return found
+
+
 class BoundRun:
     """A run whose context is known, in memory of its own: one at a time.
 
@@ -54,7 +74,8 @@ class BoundRun:
         context: its own, filled.
         function: the version, for a team the address of its C entry.
         workers: how many may work; 0 for a version without a team.
-        scratch: the memory for local arrays, for scalars, which begin as they are now, and for what is returned.
+        scratch: the memory for local arrays, for scalars, which begin as they are now, and for what is returned, as of
+            `scalars_together`.
         returned: which of these are returned, by their places, and where in the context their addresses are, in bytes.
         zeroed: which of the arrays begin with zeros, by their places.
         check: raises what is wrong with the elements of arguments, of which the integers that are computed are given,
@@ -125,7 +146,8 @@ class BoundRun:
         # Of what is returned nothing is kept: it would be memory that the caller has given up.
         self._scratch: list[Any] = [None if place in made else array for place, array in enumerate(scratch)]
         kept = [(place, array) for place, array in enumerate(self._scratch) if array is not None]
-        self._scalars = [(array.data.cast("B"), array.tobytes()) for _, array in kept if array.shape == (1,)]
+        blocks = [array.base for _, array in kept if array.shape == (1,)]
+        self._scalars = [(block.data, block.tobytes()) for block in blocks[:1]]
         self._cleared = [array for place, array in kept if place in zeroed and array.shape != (1,)]
         self._verify, self._value, self._returns, self._check = verify, value, returns, check
         self.has_checks = check is not None

@@ -31,11 +31,16 @@ from polytune.errors import CacheWarning, CompilationError, WorkingFolderError
 from polytune.runtime.calls.collector import collector_paused
 from polytune.runtime.modules.trust import UntrustedError, check_folder, keep_private, read_trusted
 
-__all__ = ["compile_for", "is_on_disk", "keeps_code", "warn_damaged", "warn_untrusted"]
+__all__ = ["code_folder", "compile_for", "is_on_disk", "keeps_code", "warn_damaged", "warn_untrusted"]
 
 
 def keeps_code(file: str) -> bool:
-    """Return whether Numba finds a place on disk for the machine code of functions of a file.
+    """Return whether Numba finds a place on disk for the machine code of functions of a file, see `code_folder`."""
+    return code_folder(file) is not None
+
+
+def code_folder(file: str) -> Path | None:
+    """Return where Numba keeps the machine code of functions of a file; None where it finds no place.
 
     It looks beside the file, then in the user's cache directory; a folder that others may write is none, of which a
     ``CacheWarning`` says so.  Numba refuses to decorate a function with ``cache=True``
@@ -46,16 +51,16 @@ def keeps_code(file: str) -> bool:
     try:
         probe = numba.njit(cache=True)(names["probe"])
     except RuntimeError:
-        return False
+        return None
     folder = Path(probe.stats.cache_path)
     try:
         check_folder(folder, may_be_link=True)
     except UntrustedError as error:
         warn_untrusted(folder, str(error))
-        return False
+        return None
     except OSError:  # there is none yet
         pass
-    return True
+    return folder
 
 
 def is_on_disk(function: Any) -> bool:

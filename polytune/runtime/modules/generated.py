@@ -20,7 +20,7 @@ from polytune.errors import (
     SubscriptError,
 )
 from polytune.runtime.calls.arguments import check_overlap
-from polytune.runtime.calls.bound_run import BoundRun
+from polytune.runtime.calls.bound_run import BoundRun, scalars_together
 from polytune.runtime.calls.index_headers import prepare_header_tests
 from polytune.runtime.calls.invocation import Invocation, Outcome
 from polytune.runtime.devices.device import Device
@@ -293,14 +293,15 @@ class GeneratedKernel:
             return None
         if module.INDEXES:
             prepare_header_tests()
-        filled = self._contexts.filled(invocation.values, scratch, invocation.parameters, tiles)
+        memory = scalars_together(scratch, results)
+        filled = self._contexts.filled(invocation.values, memory, invocation.parameters, tiles)
         version = self._versions[name]
         workers = min(configuration["threads"], current_threads()) if version.team else 0
         return BoundRun(
             self._contexts.copied(filled),
             self.functions.callable_of(version),
             workers,
-            scratch,
+            memory,
             returned=returned,
             zeroed=frozenset(place for place, each in enumerate(module.SCRATCH) if each in module.ZEROED),
             check=self._check_again if module.INDEXES or self._require else None,

@@ -10,16 +10,19 @@ threads running meanwhile where that is not short, and makes an ``int`` of what 
 from __future__ import annotations
 
 import ctypes
+import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from llvmlite import binding, ir
 from numba.core import cgutils
 
+from polytune.runtime.modules.compilation import code_folder
 from polytune.runtime.native.kinds import WORD, NotNativeError
-from polytune.runtime.native.machine_code import load, object_code
+from polytune.runtime.native.machine_code import load_all, object_code
+from polytune.runtime.native.translation import kept_or_made
 
 __all__ = ["builtin_function"]
 
@@ -52,7 +55,7 @@ def builtin_function(address: int, words: int, *, returns: bool, is_short: bool)
 
     Args:
         address: of machine code that follows the C calling convention.
-        words: how many int64 it takes.
+        words: how many int64 it takes, from 1 to 4.
         returns: whether it returns an int64.
         is_short: whether other threads wait: the call takes less time than to let them run.
 
@@ -60,7 +63,7 @@ def builtin_function(address: int, words: int, *, returns: bool, is_short: bool)
         NotNativeError: this is not CPython, or its functions cannot be called.
     """
     make = _maker()
-    definition = _definition(words, returns, is_short)
+    definition = _definitions()[words, returns, is_short]
     made: Callable[..., int] = make(ctypes.byref(definition), address, None)
     return made
 
@@ -84,21 +87,42 @@ def _symbol(name: str) -> str:
     return f"polytune_{name}"
 
 
+_MOST_WORDS = 4
+"""The most int64 that such functions take."""
+
+_Kind = tuple[int, bool, bool]
+"""How many int64 a function takes, whether it returns one, and whether other threads wait."""
+
+
 @cache
-def _definition(words: int, returns: bool, is_short: bool) -> _MethodDefinition:
-    """The description of builtin functions of a kind, which stays as long as the process: CPython reads it when such a
-    function comes to its end, too."""
-    symbol = f"polytune_call_{words}{'_returns' * returns}{'_short' * is_short}"
-    code = load(object_code(_module(symbol, words, returns, is_short), (), optimise=False), symbol)
-    definition = _MethodDefinition(b"compiled", code, _FAST, None)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
-    return definition
+def _definitions() -> dict[_Kind, _MethodDefinition]:
+    """The descriptions of builtin functions of all kinds, which stay as long as the process: CPython reads them when
+    such a function comes to its end, too.  To make the code of all takes hardly longer than that of one."""
+    kinds = [*itertools.product(range(1, _MOST_WORDS + 1), (False, True), (False, True))]
+    code = kept_or_made(code_folder(__file__), __file__, "builtin_functions", lambda: _code(kinds))
+    found: dict[_Kind, _MethodDefinition] = {}
+    for address, kind in zip(load_all(code, [_name(*kind) for kind in kinds]), kinds, strict=True):
+        definition = found[kind] = _MethodDefinition(b"compiled", address, _FAST, None)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
+    return found
 
 
-def _module(symbol: str, words: int, returns: bool, is_short: bool) -> ir.Module:
-    """The code of builtin functions of a kind; addresses of Python's objects are int64 in it."""
-    module = ir.Module(name=symbol)
-    function = ir.Function(module, ir.FunctionType(WORD, [WORD] * 3), symbol)
+def _code(kinds: Sequence[_Kind]) -> bytes:
+    """The object code of builtin functions of some kinds."""
+    module = ir.Module(name="polytune_builtin_functions")
+    for kind in kinds:
+        _write(module, *kind)
+    return object_code(module, (), optimise=False)
+
+
+def _name(words: int, returns: bool, is_short: bool) -> str:
+    """Return what the code of builtin functions of a kind is called."""
+    return f"polytune_call_{words}{'_returns' * returns}{'_short' * is_short}"
+
+
+def _write(module: ir.Module, words: int, returns: bool, is_short: bool) -> None:
+    """Write the code of builtin functions of a kind; addresses of Python's objects are int64 in it."""
+    function = ir.Function(module, ir.FunctionType(WORD, [WORD] * 3), _name(words, returns, is_short))
     itself, arguments, count = function.args
     builder = ir.IRBuilder(function.append_basic_block("begin"))
     failed = function.append_basic_block("failed")
@@ -145,4 +169,3 @@ def _module(symbol: str, words: int, returns: bool, is_short: bool) -> ir.Module
 
     builder.position_at_end(failed)
     builder.ret(WORD(0))
-    return module

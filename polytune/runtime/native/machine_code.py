@@ -4,7 +4,7 @@ run."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from polytune.records import dataclass
 from polytune.runtime.native.kinds import NotNativeError
 from polytune.runtime.native.vector_mathematics import library, with_vector_forms
 
-__all__ = ["Processor", "host", "host_processor", "load", "object_code"]
+__all__ = ["Processor", "host", "host_processor", "load", "load_all", "object_code"]
 
 
 @dataclass(frozen=True)
@@ -203,12 +203,21 @@ def load(code: bytes, symbol: str) -> int:
     Raises:
         NotNativeError: it is not there.
     """
+    return load_all(code, [symbol])[0]
+
+
+def load_all(code: bytes, symbols: Sequence[str]) -> list[int]:
+    """The addresses of functions in object code, ready to be called.
+
+    Raises:
+        NotNativeError: one is not there.
+    """
     with _LOCK:
         library()
         engine = _engine()
         engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        address = engine.get_function_address(symbol)
-    if not address:
-        raise NotNativeError(f"no {symbol} in object code")
-    return int(address)
+        addresses = [int(engine.get_function_address(symbol)) for symbol in symbols]
+    if not all(addresses):
+        raise NotNativeError(f"no {symbols[addresses.index(0)]} in object code")
+    return addresses

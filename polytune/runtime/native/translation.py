@@ -8,10 +8,11 @@ that somebody else may have written, is not used; it is written anew where that 
 from __future__ import annotations
 
 import hashlib
+import linecache
 import logging
 import threading
 import weakref
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -31,7 +32,7 @@ from polytune.runtime.native.machine_code import host, load, object_code
 from polytune.runtime.native.source import lines_of, parsed
 from polytune.version import __version__
 
-__all__ = ["address_of", "is_at_hand", "is_enabled", "is_translatable"]
+__all__ = ["address_of", "is_at_hand", "is_enabled", "is_translatable", "kept_or_made"]
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -170,6 +171,27 @@ def is_translatable(function: Any) -> bool:
 def is_at_hand(function: Any) -> bool:
     """Return whether object code of a function is on disk or in memory."""
     return is_enabled() and _described(function).is_kept
+
+
+def kept_or_made(folder: Path | None, file: str, name: str, make: Callable[[], bytes]) -> bytes:
+    """Object code that follows from a file of polytune and from the processor alone: what was kept, or else made now
+    and kept.
+
+    Args:
+        folder: where such code is kept; None for nowhere.
+        file: the path of the file.
+        name: what the code is called.
+        make: makes it.
+    """
+    if folder is None:
+        return make()
+    facts = (_FORMAT, __version__, llvmlite.__version__, host(), *linecache.getlines(file))
+    name = f"{name}-{hashlib.sha256(chr(10).join(facts).encode()).hexdigest()[:32]}"
+    code = kept(folder, name)
+    if code is None:
+        code = make()
+        keep(folder, name, code)
+    return code
 
 
 SUFFIX = ".native"

@@ -203,6 +203,34 @@ def test_tuples_of_arrays_and_arrays_whose_subscripts_are_tested_are_returned(tm
     assert made[-1]
 
 
+def of_all_kinds(x, start, factor, turns):
+    """Scalars of several types in memory, which begin anew in each call, and a local array of one element."""
+    largest, place, seen = x[0], 0, False
+    small = np.float32(0.0)
+    one = np.zeros(1)
+    for _ in range(turns):
+        for i in range(len(x)):
+            if x[i] > largest:
+                largest = x[i]
+                place = i
+                seen = True
+            start += factor * x[i]
+            small += np.float32(1.0)
+            one[0] += x[i]
+    return largest, place, seen, start, small, one[0]
+
+
+@pytest.mark.parametrize("factor", [2.0, 1 + 2j])
+def test_scalars_of_all_kinds_begin_anew_in_each_call(tmp_path, made, factor):
+    x = np.random.default_rng(0).random(9)
+    found = settled_kernel(of_all_kinds, tmp_path, x, factor, factor, 3)
+    for number in range(6):
+        x[number] = 2.0 + number
+        got, wanted = found(x, factor, factor, 3), of_all_kinds(x, factor, factor, 3)
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+    assert made[-2:] == [True, True]
+
+
 def systems_solved(A, b):
     x = np.zeros_like(b)
     for k in range(len(A)):

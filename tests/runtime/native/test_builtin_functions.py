@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numba import njit
 
+from polytune.errors import CacheWarning
 from polytune.runtime.native.builtin_functions import builtin_function
+from polytune.runtime.native.translation import kept_or_made
 from polytune.runtime.teams.entries import entry_of
 from polytune.runtime.teams.team import fetch_add, load_acquire
 
@@ -98,3 +101,20 @@ def test_other_threads_run_while_one_is_called_that_is_not_short() -> None:
     has_begun.set()
     assert call(place.ctypes.data, 10**12) == 5
     thread.join()
+
+
+def test_their_code_is_kept_and_is_the_same(tmp_path: Path) -> None:
+    made: list[int] = []
+
+    def make() -> bytes:
+        made.append(1)
+        return b"some code"
+
+    for folder in (tmp_path, tmp_path, None):
+        assert kept_or_made(folder, __file__, "code", make) == b"some code"
+    assert len(made) == 2, "once for the disk, and where nothing is kept"
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.warns(CacheWarning):
+        assert kept_or_made(tmp_path, __file__, "code", make) == b"some code"
+    assert len(made) == 3, "what is damaged is made anew"
