@@ -87,7 +87,7 @@ def halves_exchanged(y, k: int):
 
 
 def coordinates_changed(y, k: int):
-    rows, columns = np.mgrid[0:2, 0 : 2**k]
+    rows, _ = np.mgrid[0:2, 0 : 2**k]
     for i in range(k):
         shown = np.reshape(y, (2**i, 2, 2 ** (k - 1 - i)))
         rows += 1
