@@ -74,6 +74,35 @@ def test_an_error_ends_the_kernel_where_it_is() -> None:
     np.testing.assert_array_equal(found, [5.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
 
 
+def halves_exchanged(y, k: int):
+    rows, columns = np.mgrid[0:2, 0 : 2**k]
+    for i in range(k):
+        shown = np.reshape(y, (2**i, 2, 2 ** (k - 1 - i)))
+        shown[:, 0] += shown[:, 1] * rows[1, 0]
+        y[1:] -= y[:-1]
+        turned = np.transpose(shown, (1, 0, 2)).copy()
+        turned[0] += (rows + columns)[:, : 2**i].sum()
+        y[:] = np.reshape(turned, y.shape)
+    y += 1.0
+
+
+def coordinates_changed(y, k: int):
+    rows, _ = np.mgrid[0:2, 0 : 2**k]
+    for i in range(k):
+        shown = np.reshape(y, (2**i, 2, 2 ** (k - 1 - i)))
+        rows += 1
+        shown += rows.sum()
+
+
+@pytest.mark.parametrize("function", [halves_exchanged, coordinates_changed])
+@pytest.mark.parametrize("k", [1, 3, 6])
+def test_views_in_shapes_that_differ_show_what_is_changed(function: Callable[..., Any], k: int) -> None:
+    found, wanted = np.arange(2.0**k), np.arange(2.0**k)
+    function(wanted, k)
+    polytune.kernel(background=False)(function)(found, k)
+    np.testing.assert_array_equal(found, wanted)
+
+
 def half(A):
     return A[::2]
 

@@ -112,7 +112,7 @@ def constant(value: int | float | complex | bool) -> Value:
     """A Python number as a weak value."""
     kinds = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
     dtype = next(dtype for kind, dtype in kinds.items() if isinstance(value, kind))
-    return Value(Constant(value, dtype), weak=True)
+    return Value(Constant(value, "uint64" if dtype == "int64" and value >= 2**63 else dtype), weak=True)  # type: ignore[operator]
 
 
 def is_inexact(dtype: str) -> bool:
@@ -148,7 +148,10 @@ def join(left: ScalarKind, right: ScalarKind) -> ScalarKind:
 
 
 def kind_of(value: Value) -> ScalarKind:
-    return ScalarKind(value.dtype, value.weak)
+    """The type of a value; a constant of Python's beyond int64 counts as an int64, which is for ``unconvertible`` to
+    find where it meets no uint64."""
+    is_wide = value.weak and value.dtype == "uint64"
+    return ScalarKind("int64" if is_wide else value.dtype, value.weak)
 
 
 def convert(value: Value, dtype: str) -> Expression:
@@ -277,6 +280,8 @@ def binary(symbol: str, left: Value, right: Value) -> Value:
 
 def negate(value: Value) -> Value:
     value = number(value)
+    if value.weak and value.dtype == "uint64":
+        return Value(Cast(Constant(-value.constant, "int64"), "int64"), weak=True)  # which holds no such number
     if value.weak and value.constant is not None:
         return constant(-value.constant)
     return Value(Unary("-", value.expression, value.dtype), value.weak)
@@ -348,7 +353,11 @@ def _has_wide_constant(left: Value, right: Value) -> bool:
 
 def _compare_with_unsigned(symbol: str, left: Value, right: Value, *, is_left: bool) -> Value:
     """A comparison of a uint64, which may have no equal among signed integers, and an integer of another type."""
-    signed = cast(right if is_left else left, "int64")
+    other = right if is_left else left
+    if other.constant is not None and other.constant >= 2**63:
+        sides = (left.expression, convert(right, "uint64")) if is_left else (convert(left, "uint64"), right.expression)
+        return Value(Compare(symbol, *sides), weak=True)
+    signed = cast(other, "int64")
     whole = (left, cast(signed, "uint64")) if is_left else (cast(signed, "uint64"), right)
     plain = Value(Compare(symbol, whole[0].expression, whole[1].expression), weak=True)
     if signed.dtype in UNSIGNED_TYPES:

@@ -21,6 +21,22 @@ def items_of_tuples(A, B):
     return pair[1], n
 
 
+@accepted(lambda: (matrix(4, 3), vector(4)), lambda: (matrix(2, 2), vector(3)))
+def parts_of_tuples(A, B):
+    t = A[0, 0], B[1], 2.0, 3
+    x, *rest = t[1:]
+    arrays = [A, B, A[1]]
+    later = arrays[1:]
+    later[0][0] = t[::-1][0] + len(t[:2])
+    total = 0.0
+    for each in t[-3:]:
+        total += each * 2
+    for k, array in enumerate(later[::-1]):
+        total += k * array[0]
+    nested = (t[:2], t[2:])
+    return x, rest, total, nested[1][1:], t[1:1], later[1:], max(*t[1:3])
+
+
 def best_of(x, y, previous=None, mode="least"):
     if previous is not None and mode == "least":
         return min(x, y, previous)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
-from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
+from polytune.frontend.array_expressions.data_subscripts import is_of_data, with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.flat import flat_part, is_flat
 from polytune.frontend.array_expressions.gathering import gathered, scatter
@@ -228,6 +228,7 @@ def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = 
 
     Raises:
         UnsupportedSourceError: the array has another name, or is an argument.
+        ShapesOfDataError: so it is, and the shape is one that data or loops decide on.
     """
     array = value.view_of
     if array is None:
@@ -236,7 +237,7 @@ def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = 
     is_seen = frame.kernel.arrays[array].role is not ArrayRole.LOCAL or not frame.kernel.owners.get(array)
     is_shared = is_seen or any(array_of(binding) == array for binding in others)
     if is_shared and not stays_equal(frame, node, {name, *names_of(frame, array)}):
-        raise frame.source.refusal(
+        error = frame.source.refusal(
             node,
             "an array in another shape gets a name" if value.copied else "a view of an array gets a name",
             "in NumPy it may be a view, through which the array itself is changed; here it is a copy",
@@ -244,6 +245,9 @@ def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = 
             if value.copied
             else f"make the copy seen: {frame.source.segment(node)}.copy()",
         )
+        if any(is_of_data(frame, extent) for extent in value.shape):  # a loop whose shapes differ may be NumPy's
+            raise ShapesOfDataError(error.location, error.what, error.reason, error.remedy)
+        raise error
 
 
 def stays_equal(frame: Frame, node: ast.AST, names: set[str]) -> bool:

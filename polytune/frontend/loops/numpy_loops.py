@@ -248,7 +248,7 @@ def _pass_on(frame: Frame, name: str, binding: Any, given: _Passed) -> bool:
     match binding:
         case ArrayBinding(array):
             given.values[name] = given.arrays[name] = whole(frame, ast.Name(name), array)
-        case ViewBinding(view) if view.region is not None:
+        case ViewBinding(view):  # one that is not in memory is computed before the loop, which must not change it
             given.values[name] = given.arrays[name] = view
         case ObjectBinding(value) if _is_written_out(value):
             given.lines.append(f"{name} = {value!r}")

@@ -11,6 +11,7 @@ from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.meanings import Meaning, ShapeBinding, TupleBinding, ValueBinding
 from polytune.frontend.lowering.names import is_of_numba, lookup, outside_object
 from polytune.frontend.scalars.numbers import number
+from polytune.frontend.scalars.tuples import constant_slice
 from polytune.frontend.syntax.comprehensions import placed
 from polytune.frontend.syntax.jumps import own_jumps
 from polytune.frontend.syntax.source import nodes_inside
@@ -116,6 +117,8 @@ def is_over_values(frame: Frame, node: ast.expr) -> bool:
                 return isinstance(frame.source.resolve(name), tuple | list)
             except KeyError:
                 return False
+        case ast.Subscript(ast.Name() as whole, ast.Slice()):
+            return is_over_values(frame, whole)
         case ast.Call(function, [argument]) if is_of_numba(outside_object(frame, function), "literal_unroll"):
             return is_over_values(frame, argument)
         case ast.Call() if _combines(frame, node):
@@ -161,6 +164,9 @@ def _elements(frame: Frame, node: ast.expr) -> list[ast.expr] | None:
         return _elements(frame, node.args[0])
     if isinstance(node, ast.Call):
         return _elements_of_call(frame, node)
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Slice):
+        whole, places = _elements(frame, node.value), constant_slice(frame, node.slice)
+        return None if whole is None or places is None else whole[places]
     if not isinstance(node, ast.Name):
         return None
     items = items_of(lookup(frame, node))

@@ -37,7 +37,7 @@ from polytune.frontend.scalars.numbers import read
 from polytune.frontend.scalars.objects import known_object
 from polytune.frontend.scalars.operators import combined, operator_symbol
 from polytune.frontend.scalars.subscripts import read_element
-from polytune.frontend.scalars.tuples import inlined_call, read_shape
+from polytune.frontend.scalars.tuples import inlined_call, item_of, read_shape
 
 
 def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> None:
@@ -127,6 +127,8 @@ def _bind(frame: Frame, node: ast.stmt, target: ast.Name, value: ast.expr, shape
         binding = ArrayBinding(array)
     elif isinstance(value, ast.Tuple | ast.List):
         binding = meaning_of(frame, value)
+    elif isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice) and (part := item_of(frame, value)):
+        binding = part
     elif (known := known_object(frame, value)) is not None:
         binding = ObjectBinding(known.value)
     else:

@@ -218,6 +218,8 @@ def derive(frame: Frame, name: str, value: Value) -> Value | None:
         isinstance(node, leaves) for node in walk(value.expression)
     ):
         return None
+    if value.weak and value.constant is not None:  # an integer of Python's, of any size, which calls are checked for
+        value = replace(value, expression=Constant(value.constant, "int64"))
     known = frame.kernel.parameters.get(name)
     if known is not None and known.source != value.expression:  # a loop that is written out comes here again
         name = frame.kernel.fresh(name)

@@ -234,6 +234,8 @@ def _require_integer(expression: Expression) -> None:
             raise NotAffineError(f"depends on elements of {array}")
         case Call(function):
             raise NotAffineError(f"calls {function}")
+        case Constant(value) if abs(value) >= 2**63:
+            raise NotAffineError("has more than 63 bits")
     if expression.dtype not in INTEGER_TYPES:
         raise NotAffineError("is not an integer")
 

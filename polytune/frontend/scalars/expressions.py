@@ -216,6 +216,13 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
     if items is None:
         return Value(read_element(frame, node, read))
     position = read(frame, node.slice).constant if not isinstance(node.slice, ast.Slice | ast.Tuple) else None
+    if isinstance(node.slice, ast.Slice):
+        raise frame.source.refusal(
+            node,
+            f"{frame.source.segment(node)}, a part of a tuple, in an expression",
+            "it holds several values, which must be told apart before the kernel runs",
+            "give a part with constant bounds a name in a line of its own, part = t[1:], and use its items",
+        )
     if position is None and isinstance(node.value, ast.Name) and isinstance(lookup(frame, node.value), TupleBinding):
         return Value(read_element(frame, node, read), weak=True)  # Python's own numbers
     return _item(frame, node, items, position)

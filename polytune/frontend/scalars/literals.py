@@ -28,7 +28,7 @@ def constant_value(frame: Frame, node: ast.expr, value: object) -> Value:
         value = bool(value)
     if isinstance(value, np.generic) and value.dtype.name in DATA_TYPES:
         return promotion.cast(promotion.constant(value.item()), value.dtype.name)
-    if isinstance(value, bool | float | complex) or (isinstance(value, int) and abs(value) < 2**63):
+    if isinstance(value, bool | float | complex) or (isinstance(value, int) and -(2**63) < value < 2**64):
         return promotion.constant(value)
     if isinstance(value, int):
         raise frame.source.refusal(

@@ -88,14 +88,18 @@ def _is_part(frame: Frame, node: ast.expr) -> bool:
 def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[Value, ...] | None:
     """Return what ``A.shape[:2]`` and its like stand for; None where no shape is sliced, or by what is not constant."""
     whole = read_shape(frame, node.value)
-    if whole is None:
-        return None
+    places = None if whole is None else constant_slice(frame, part)
+    return None if whole is None or places is None else whole[places]
+
+
+def constant_slice(frame: Frame, part: ast.Slice) -> slice | None:
+    """A slice with constant bounds; None for any other."""
     places = part.lower, part.upper, part.step
     bounds: list[Any] = [None if place is None else read(frame, place).constant for place in places]
     given = zip(bounds, places, strict=True)
     if bounds[2] == 0 or not all(place is None or isinstance(bound, int) for bound, place in given):
         return None
-    return whole[slice(*bounds)]
+    return slice(*bounds)
 
 
 def items_of(frame: Frame, node: ast.expr) -> tuple[Meaning, ...] | None:
@@ -132,10 +136,26 @@ def item_of(frame: Frame, node: ast.Subscript | ast.Attribute) -> Meaning | None
         is_item = isinstance(owner, TupleBinding) and node.attr in owner.fields
         return owner.items[owner.fields.index(node.attr)] if is_item else None  # type: ignore[union-attr]
     items = items_of(frame, node.value)
-    if not items or isinstance(node.slice, ast.Slice | ast.Tuple):
+    if isinstance(node.slice, ast.Slice):
+        return _part_of_tuple(frame, node, node.slice)
+    if not items or isinstance(node.slice, ast.Tuple):
         return None
     position = read(frame, node.slice).constant
     return items[position] if isinstance(position, int) and -len(items) <= position < len(items) else None
+
+
+def _part_of_tuple(frame: Frame, node: ast.Subscript, part: ast.Slice) -> TupleBinding | None:
+    """Return what ``t[1:]`` and its like stand for; None where what is sliced is no tuple with a name, nor an item of
+    one, or its bounds are not constant."""
+    owner: Meaning | None = None
+    if isinstance(node.value, ast.Name):
+        owner = lookup(frame, node.value)
+    elif isinstance(node.value, ast.Subscript | ast.Attribute):
+        owner = item_of(frame, node.value)
+    places = constant_slice(frame, part) if isinstance(owner, TupleBinding) else None
+    if not isinstance(owner, TupleBinding) or places is None:
+        return None
+    return TupleBinding(owner.items[places], is_list=owner.is_list)
 
 
 def unstarred(frame: Frame, nodes: Sequence[ast.expr]) -> list[ast.expr]:

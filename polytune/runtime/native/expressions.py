@@ -33,6 +33,7 @@ from polytune.runtime.native.operations import (
     magnitude,
 )
 from polytune.runtime.native.operators import OF_BITS, OF_INTEGERS, binary, comparison, constant, unary
+from polytune.runtime.native.range_tests import range_test, range_tested
 
 __all__ = ["Expressions"]
 
@@ -287,7 +288,21 @@ class Expressions:
         return None
 
     def _logical(self, is_and: bool, operands: Sequence[ast.expr]) -> NativeValue:
-        return self._decided(is_and, [partial(self.truth, operand) for operand in operands])
+        conditions: list[Callable[[], ir.Value]] = []
+        rest = list(operands)
+        while rest:
+            operand = rest.pop(0)
+            number_and_end = range_tested(is_and, operand, rest[0]) if rest else None
+            if number_and_end is None:
+                conditions.append(partial(self.truth, operand))
+            else:
+                conditions.append(partial(self._in_range, is_and, (operand, rest.pop(0)), *number_and_end))
+        return self._decided(is_and, conditions) if len(conditions) > 1 else NativeValue(types.boolean, conditions[0]())
+
+    def _in_range(self, is_and: bool, conditions: Sequence[ast.expr], number: ast.expr, end: ast.expr) -> ir.Value:
+        """Two conditions that say whether a number is in a range from 0, or is not, see ``range_tested``."""
+        found = range_test(self.builder, is_and, self.value(number), self.value(end))
+        return found or self._decided(is_and, [partial(self.truth, each) for each in conditions]).code
 
     def _decided(self, is_and: bool, conditions: Sequence[Callable[[], ir.Value]]) -> NativeValue:
         """All of some conditions, or any: one is evaluated only where those before it do not decide."""

@@ -33,7 +33,7 @@ def constant(value: Any) -> NativeValue:
     match value:
         case bool():
             return NativeValue(types.boolean, ir.IntType(1)(int(value)), value)
-        case int() if -(2**63) <= value < 2**63:
+        case int() if -(2**63) <= value < 2**64:
             return NativeValue(types.literal(value), WORD(value), value)
         case float():
             return NativeValue(types.float64, ir.DoubleType()(value), value)

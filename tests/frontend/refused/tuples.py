@@ -59,6 +59,19 @@ def extent_of_a_tuple(A):
     A[0] = s[0] + 1.0
 
 
+@refused("t[1:], a part of a tuple, in an expression", "t[1:]")
+def part_of_a_tuple_in_an_expression(A):
+    t = (A[0], A[1], A[2])
+    A[3] = np.sum(t[1:])
+
+
+@mended(part_of_a_tuple_in_an_expression, VECTOR, "part = t[1:], and use its items")
+def items_of_a_part_of_a_tuple(A):
+    t = (A[0], A[1], A[2])
+    part = t[1:]
+    A[3] = part[0] + part[1]
+
+
 @refused("'t' is a tuple or list here and is assigned elsewhere too", "t = (A[0], A)")
 def tuple_name_reused(A):
     t = (A[0], A)

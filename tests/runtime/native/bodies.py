@@ -173,6 +173,20 @@ BODIES = {
             if k < 3 or i[k - 3] == 3 and not a[k] > x:
                 s[k] = 0.0
     """,
+    "tests of ranges": """
+        for k in range(n):
+            m = i[k] % 13 - 4
+            b[k] = m >= 0 and m < n
+            if m < 0 or m >= n - 3 or i[k] < 0 or i[k] >= n:
+                a[k] = 1.0
+            if k + m < 0 or k + m >= i[4] or i[6] >= 0 and i[6] < i[5]:
+                s[k] = 2.0
+            u[k] = 3 if m < 0 or m >= i[4] else 4
+            if i[k] >= 0 and i[k] < i[6]:
+                z[k] = 0.5
+            if i[k] < 0 or i[k] >= i[6]:
+                z[k] = z[k] + 1.0
+    """,
     "an operand that must not be looked at": """
         for k in range(n + 5):
             if k < n and a[k] > 0.0:

@@ -181,3 +181,22 @@ def test_it_can_be_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYTUNE_NATIVE", "0")
     with pytest.raises(NotNativeError, match="POLYTUNE_NATIVE"):
         address_of(function)
+
+
+@pytest.mark.parametrize(
+    ("test", "is_one"),
+    [
+        ("i[k] < 0 or i[k] >= n", True),
+        ("i[k] >= 0 and i[k] < n", True),
+        ("k + i[0] < 0 or k + i[0] >= n - 1", True),
+        ("i[k] < 0 and i[k] >= n", False),
+        ("i[k] < 0 or i[0] >= n", False),
+        ("i[k] < 0 or i[k] >= i[1]", False),
+        ("a[k] < 0 or a[k] >= n", False),
+        ("i[k] < 1 or i[k] >= n", False),
+    ],
+)
+def test_a_range_is_tested_by_one_comparison(test: str, is_one: bool) -> None:
+    function = function_of(f"for k in range(n):\n    if {test}:\n        a[k] = 1.0")
+    text = str(lower(parsed(function.py_func), function.py_func.__globals__, "tested"))
+    assert ("icmp ult" in text or "icmp uge" in text) == is_one

@@ -1,0 +1,65 @@
+"""Tests whether a number is in a range from 0, as subscripts have them, in one comparison instead of two.
+
+Of numbers without sign, ``0 <= x and x < n`` is ``x < max(n, 0)``, as those that are negative with a sign are greater
+than all others; the maximum is the same in all iterations of a loop, and is computed before it.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from llvmlite import ir
+from numba.core import types
+
+from polytune.runtime.native.kinds import NativeValue
+
+__all__ = ["range_test", "range_tested"]
+
+
+def range_tested(is_and: bool, first: ast.expr, second: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """Return the number and the end of the range of which two conditions, ``x >= 0 and x < n`` or ``x < 0 or x >= n``,
+    say whether it is in it; None for any others, and where the end must not be evaluated unless the first one asks for
+    it.
+
+    Args:
+        is_and: whether both are to hold.
+        first: a condition.
+        second: the one after it.
+    """
+    match first, second:
+        case (
+            ast.Compare(left=number, ops=[low], comparators=[ast.Constant(value=0)]),
+            ast.Compare(left=same, ops=[high], comparators=[end]),
+        ):
+            wanted = (ast.GtE, ast.Lt) if is_and else (ast.Lt, ast.GtE)
+            is_range = isinstance(low, wanted[0]) and isinstance(high, wanted[1]) and ast.dump(number) == ast.dump(same)
+            return (number, end) if is_range and _is_plain(end) and not _calls(number) else None
+    return None
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Return whether an expression may be evaluated anywhere."""
+    return all(
+        isinstance(part, ast.Name | ast.Constant | ast.BinOp | ast.Add | ast.Sub | ast.expr_context)
+        for part in ast.walk(node)
+    )
+
+
+def _calls(node: ast.expr) -> bool:
+    return any(isinstance(part, ast.Call) for part in ast.walk(node))
+
+
+def range_test(builder: ir.IRBuilder, is_in: bool, number: NativeValue, end: NativeValue) -> ir.Value | None:
+    """Write whether a number is in a range from 0, or is not, as one bit; None for numbers that are no int64.
+
+    Args:
+        builder: where the code goes.
+        is_in: whether it is to be in the range.
+        number: the number.
+        end: the end of the range.
+    """
+    if not all(types.unliteral(each.kind) == types.int64 for each in (number, end)):
+        return None
+    zero = end.code.type(0)
+    limit = builder.select(builder.icmp_signed(">", end.code, zero), end.code, zero)
+    return builder.icmp_unsigned("<" if is_in else ">=", number.code, limit)
