@@ -9,6 +9,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from polytune.codegen.vectors.expressions import (
+    VECTOR,
     AnyMask,
     Between,
     Lanes,
@@ -189,7 +190,7 @@ class _Printer:
             case _:
                 pass
         call = f"{MARK}{'np' if node.function in _NUMPY_ONLY else 'math'}.{node.function}({self.arguments(node)})"
-        return (f"{MARK}np.{node.dtype}({call})", _ATOM) if node.dtype != "float64" else (call, _ATOM)
+        return (call, _ATOM) if node.dtype in ("float64", VECTOR) else (f"{MARK}np.{node.dtype}({call})", _ATOM)
 
     def arguments(self, node: Call) -> str:
         return ", ".join(self.text(argument) for argument in node.arguments)

@@ -183,9 +183,11 @@ class ExpressionVerifier:
             case Select(condition, then, otherwise, dtype):
                 self.hold(self.kind(condition) == TRUTH, "a condition is no truth value", node)
                 return self._result(node, dtype, self.kind(then), self.kind(otherwise))
-            case Call(_, arguments, dtype):
-                for argument in arguments:
-                    self.kind(argument)
+            case Call(function, arguments, dtype):
+                kinds = [self.kind(argument) for argument in arguments]
+                if dtype == VECTOR or any(kind.lanes for kind in kinds):
+                    self.hold(function == "sqrt" and len(kinds) == 1, "a function of numbers is called of lanes", node)
+                    return self._result(node, dtype, *kinds)
                 return ValueKind(dtype)
             case Cast(operand, dtype):
                 self.kind(operand)

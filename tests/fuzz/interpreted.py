@@ -204,12 +204,17 @@ class _Values:
         return None if returned is None else returned(*self.values, *self.extra, *self.scratch)
 
 
-def _without_errors(name: str) -> Callable[..., float]:
-    """A function of ``math`` that gives what C's library does where Python's raises an exception."""
+def _without_errors(name: str) -> Callable[..., Any]:
+    """A function of ``math`` that gives what C's library does where Python's raises an exception; of lanes, that of
+    each."""
     function = getattr(math, name)
     quiet = getattr(np, _IN_NUMPY.get(name, name), None)
 
-    def call(*arguments: Any) -> float:
+    def call(*arguments: Any) -> Any:
+        if any(isinstance(argument, np.ndarray) and argument.ndim for argument in arguments):
+            assert quiet is not None
+            with np.errstate(all="ignore"):
+                return quiet(*arguments)
         try:
             return function(*arguments)
         except (ValueError, OverflowError):

@@ -28,7 +28,7 @@ from polytune.codegen.loops import (
     RegionCode,
     Store,
 )
-from polytune.codegen.vectors.expressions import Lanes, Variable
+from polytune.codegen.vectors.expressions import VECTOR, Lanes, Variable
 from polytune.frontend.expression import Element, walk
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.signature import ArrayType
@@ -163,7 +163,9 @@ class Execution:
                 return choose
             case Compute():
                 return self._compute(node)
-            case Let():
+            case Let(_, value):
+                # What is computed of it may be stored nowhere, as there is nothing to store to.
+                self.has_vectors = self.has_vectors or value.dtype == VECTOR
                 return self._let(node)
             case Store():
                 return self._store(node)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -183,7 +184,11 @@ class Expressions:
             case ir.Cast(operand, dtype):
                 return self._cast(operand, dtype)
             case ir.Call(name, arguments, dtype):
-                return self._call(name, [self.value(argument) for argument in arguments], dtype)
+                values = [self.value(argument) for argument in arguments]
+                if dtype == VECTOR:
+                    kind = field.tag(f"{name} {self.lane_type(arguments[0])}")
+                    return self._lane_by_lane(partial(field.hashed, kind), dtype, *values)
+                return self._call(name, values, dtype)
             case Lanes():
                 return self._lanes(node)
             case Splat(value, lanes):
@@ -223,6 +228,7 @@ class Expressions:
                 | Shifted(_, value)
                 | ir.Unary(_, value, "vector")
                 | ir.Binary(_, value, _, "vector")
+                | ir.Call(_, (value,), "vector")
             ):
                 return self.lane_type(value)
             case ir.Power(value, _, "vector"):

@@ -12,6 +12,12 @@ import pytest
 from polytune.codegen.transform import Target
 from polytune.pipeline import Stages
 from polytune.runtime.calls.arguments import signature_of
+from tests.codegen.registers.test_points import (
+    POINTS,
+    added_in_loops_inside,
+    added_in_some_rows,
+    added_to_the_right,
+)
 from tests.frontend.test_semantics import CASES
 from tests.schedule.kernels import SMALL, Case, matrix, polybench_case
 from tests.validation.reference import execute_source
@@ -66,6 +72,25 @@ def test_kernels_that_put_the_scheduler_to_the_test(name: str) -> None:
 def test_strict_kernels(name: str) -> None:
     case = SMALL[name]
     assert hold(replace(case.stages, target=TARGETS[0], strict=True), case.arguments()) > 9
+
+
+@pytest.mark.parametrize("function", POINTS)
+@pytest.mark.parametrize("target", range(len(TARGETS)))
+def test_points_side_by_side(function: Callable[..., Any], target: int) -> None:
+    arguments = (np.ones((5, 5)), np.ones((6, 7)), np.ones((5, 2)))
+    stages = stages_of(function, arguments, target=target)
+    assert any(program.has_vectors for program in stages.programs)
+    names = function.__code__.co_varnames
+    assert hold(stages, dict(zip(names, arguments, strict=False)), range(1)) > 9
+
+
+@pytest.mark.parametrize("function", [added_to_the_right, added_in_loops_inside, added_in_some_rows])
+@pytest.mark.parametrize("n", [0, 2])
+def test_points_whose_loops_may_have_no_iterations(function: Callable[..., Any], n: int) -> None:
+    out = np.ones((5, 6)) if function is added_in_some_rows else np.ones((6, 11 if n else 2))
+    arguments = (out, np.ones((6, 6)), np.ones((6, 6)), n)
+    names = function.__code__.co_varnames
+    assert hold(stages_of(function, arguments), dict(zip(names, arguments, strict=False)), range(1)) > 9
 
 
 @pytest.mark.parametrize("name", POLYBENCH)

@@ -15,10 +15,11 @@ from math import inf
 from polytune.codegen.affine_range import Range, coefficient, difference, from_first, greatest, least, mentions
 from polytune.codegen.ast_conversion import add_constant, substitute
 from polytune.codegen.loops import Block, Compute, For, Node
+from polytune.codegen.registers.blocks import all_of, any_of
 from polytune.codegen.transform import BYTES
 from polytune.codegen.vectors.expressions import Apart
 from polytune.codegen.vectors.lane_access import ContiguousAxis, apart_of, is_near, lane_operands, moves, pays
-from polytune.frontend.expression import Assign, Constant, Element, Expression, Iterator, walk
+from polytune.frontend.expression import Assign, Compare, Constant, Element, Expression, Iterator, walk
 from polytune.records import dataclass
 
 MOST_UNROLLED = 32
@@ -70,6 +71,23 @@ class PointNest:
     def elements(self) -> list[Element]:
         """Everything that is read or written."""
         return [part for child in self.parts for part in walk(child) if isinstance(part, Element)]
+
+    def stays(self, target: Element, elements: Sequence[Element], loop: For) -> bool:
+        """Return whether an element of a point is the same in all iterations of a loop, and nothing else in them can be
+        that element, whichever point they belong to.
+
+        Other elements of its array are others where a subscript that is the same for all points and iterations differs
+        by a constant, as in ``f[v, 0]`` and ``f[v, 1]``.
+
+        Args:
+            target: the element.
+            elements: everything that the iterations read or write.
+            loop: a loop of a point.
+        """
+        inside = tuple(variables_below(loop))
+        points = (self.columns.variable,) if self.rows is None else (self.columns.variable, self.rows.variable)
+        others = {part for part in elements if part.array == target.array and part != target}
+        return not mentions(target, *inside) and all(_is_another(target, each, (*inside, *points)) for each in others)
 
     def across(self, arrays: frozenset[str]) -> dict[str, int]:
         """The arrays, of some, of which each point uses the part at its own place along one axis, along which they do
@@ -145,7 +163,8 @@ def _lanes_pay(nest: PointNest) -> bool:
     little beside what is computed from it.
     """
     chains = nest.rows is None and all(_is_chain(loop, nest.own) for loop in nest.loops)
-    return not nest.is_across or chains or all(_may_be_gathered(loop, nest) for loop in nest.loops)
+    often = (loop for loop in nest.loops if _iterations(loop) > MOST_SHORT)
+    return not nest.is_across or chains or all(_may_be_gathered(loop, nest) for loop in often)
 
 
 def _has_bounds(nest: PointNest) -> bool:
@@ -163,12 +182,23 @@ def _rows_share(loops: Sequence[For], row: str, column: str) -> bool:
 
 
 def _may_be_gathered(loop: For, nest: PointNest) -> bool:
-    """Return whether a loop stores nothing across rows, and what it loads so is little beside what it computes."""
+    """Return whether a loop stores nothing across rows but what stays in registers, and what it loads so is little
+    beside what it computes, or the same in all iterations."""
     column, row = nest.columns.variable, None if nest.rows is None else nest.rows.variable
     often = [assignment for assignment in assignments_below(loop.body) if assignment is not None]
-    targets = [each.target for each in often if mentions(each.target, column)]
-    near = all(is_near(target, column, nest.contiguous) for target in targets)
-    return near and pays(often, column, nest.contiguous, nest.dtype, row)
+    elements = [part for each in often for part in walk(each) if isinstance(part, Element)]
+    targets = {each.target for each in often if mentions(each.target, column)}
+    stored = [target for target in targets if not nest.stays(target, elements, loop)]
+    near = all(is_near(target, column, nest.contiguous) for target in stored)
+    inside = tuple(variables_below(loop))
+    return near and pays(often, column, nest.contiguous, nest.dtype, row, inside)
+
+
+def _is_another(one: Element, other: Element, variables: Sequence[str]) -> bool:
+    """Return whether two elements of an array differ by a constant in a subscript in which none of some variables
+    is."""
+    pairs = zip(one.subscripts, other.subscripts, strict=True)
+    return any(difference(*pair) for pair in pairs if not any(mentions(part, *variables) for part in pair))
 
 
 def _is_chain(loop: For, own: frozenset[str]) -> bool:
@@ -218,6 +248,35 @@ def variables_below(node: Node) -> Iteration[str]:
         yield node.variable
         for child in children_of(node.body):
             yield from variables_below(child)
+
+
+def condition_of_update(loop: For, target: Element) -> Expression | None:
+    """The condition under which iterations of a loop, or of loops inside, update an element; None where that differs
+    from iteration to iteration.
+
+    Args:
+        loop: the loop, without conditions inside.
+        target: the element.
+    """
+    found: dict[Expression, None] = {}
+    for around in _loops_around(loop, target):
+        if any(mentions(each.start, *_names(around)) or mentions(each.stop, *_names(around)) for each in around):
+            return None
+        found[all_of([Compare("<", each.start, each.stop) for each in around])] = None
+    return any_of(list(found)) if found else None
+
+
+def _loops_around(loop: For, target: Element) -> Iteration[tuple[For, ...]]:
+    """The loops around each assignment to an element, the outermost first."""
+    for part in children_of(loop.body):
+        if isinstance(part, For):
+            yield from ((loop, *inside) for inside in _loops_around(part, target))
+        elif any(each is not None and each.target == target for each in assignments_below(part)):
+            yield (loop,)
+
+
+def _names(loops: Sequence[For]) -> list[str]:
+    return [loop.variable for loop in loops]
 
 
 def assignments_below(node: Node) -> Iteration[Assign | None]:

@@ -42,8 +42,8 @@ from polytune.codegen.registers.point_nests import (
     PointNest,
     assignments_below,
     children_of,
+    condition_of_update,
     links_of,
-    variables_below,
 )
 from polytune.codegen.transform import Target
 from polytune.codegen.vectors.expressions import VECTOR, Lanes, Splat, Variable, VectorExpression
@@ -114,14 +114,36 @@ class _Points:
         """A loop for all rows where all have it, and for each row by itself elsewhere."""
         everything = range(len(self.rows))
         kept = self.keep(loop)
-        before = [Let(name.name, self.loaded(*place)) for place, name in kept.items()]
-        after = [self.stored(*place, name) for place, name in kept.items()]
-        nodes = [*before, *self.ranges(loop, everything), *after]
+        inside = self.ranges(loop, everything)
+        nodes = self.with_kept(loop, kept, inside) if kept else inside
         for place in kept:
             del self.kept[place]
         # What an iteration computed last is in a variable only while there are iterations.
         self.latest.clear()
         return nodes
+
+    def with_kept(self, loop: For, kept: dict[tuple[Element, int, int], Variable], inside: list[Node]) -> list[Node]:
+        """A loop with what is kept in variables all through it loaded before and stored after, where it is updated at
+        all: elements that no iteration updates need not be there."""
+        updated: dict[Expression, list[tuple[Element, int, int]]] = {}
+        for place in kept:
+            condition = condition_of_update(loop, place[0])
+            assert condition is not None, "what may be updated or not in each iteration is not kept"
+            if self.nest.rows is not None:
+                condition = substitute(condition, {self.nest.rows.variable: self.rows[place[1]].number})
+            updated.setdefault(condition, []).append(place)
+        runs = Compare("<", loop.start, loop.stop)
+        before: list[Node] = []
+        after: list[Node] = []
+        for condition, places in updated.items():
+            loads = [Let(kept[place].name, self.loaded(*place)) for place in places]
+            stores = [self.stored(*place, kept[place]) for place in places]
+            if list(updated) == [runs]:
+                return [If(runs, block(*loads, *inside, *stores))]
+            nothing = Splat(Constant(0, self.nest.dtype), self.lanes)
+            before += [*(Let(kept[place].name, nothing) for place in places), If(condition, block(*loads))]
+            after.append(If(condition, block(*stores)))
+        return [*before, *inside, *after]
 
     def chain(self, loop: For, links: tuple[Link, ...]) -> Node:
         """A loop of which every iteration passes what it has computed on to the next one in variables; nothing where it
@@ -151,9 +173,9 @@ class _Points:
         assignments = [part for part in assignments_below(loop.body) if part is not None]
         elements = [part for assignment in assignments for part in walk(assignment) if isinstance(part, Element)]
         for target in dict.fromkeys(assignment.target for assignment in assignments):
-            alone = all(part == target for part in elements if part.array == target.array)
-            moves = any(mentions(target, variable) for variable in variables_below(loop))
-            if alone and target.array not in self.nest.own and not moves:
+            if target.array in self.nest.own or condition_of_update(loop, target) is None:
+                continue
+            if self.nest.stays(target, elements, loop):
                 for row in range(len(self.rows)):
                     for vector in range(self.vectors):
                         self.kept[target, row, vector] = Variable(self.names.new("s"), VECTOR)
@@ -186,7 +208,7 @@ class _Points:
             links = links_of(assignments, loop.variable, self.nest.own) if linked else ()
             if links:
                 return [self.chain(loop, links)]
-            return [For(loop.variable, loop.start, loop.stop, 1, self.iteration(loop.body, everything))]
+            return [self.iterations(loop, loop.start, loop.stop, everything)]
         around = {row_variable: self.box.rows}
         low, high = greatest(loop.start, around), least(loop.stop, around)
         assert low is not None and high is not None
@@ -194,17 +216,35 @@ class _Points:
         nodes: list[Node] = [Let(first.name, low), Let(last.name, maximum(first, high))]
 
         def own(row: int, start: Expression, stop: Expression) -> Node:
-            return For(loop.variable, start, stop, 1, self.iteration(loop.body, [row]))
+            return self.iterations(loop, start, stop, [row])
 
         ends = [[substitute(end, {row_variable: row.number}) for end in (loop.start, loop.stop)] for row in self.rows]
         if starts:
             nodes += [own(row, start, minimum(stop, first)) for row, (start, stop) in enumerate(ends)]
-        nodes.append(For(loop.variable, first, last, 1, self.iteration(loop.body, everything)))
+        nodes.append(self.iterations(loop, first, last, everything))
         if stops:
             nodes += [own(row, maximum(start, last), stop) for row, (start, stop) in enumerate(ends)]
         return nodes
 
+    def iterations(self, loop: For, start: Expression, stop: Expression, rows: Sequence[int]) -> Node:
+        """Iterations of a loop.  Lanes that do not lie next to one another and are the same in all iterations are
+        loaded before, where there are iterations: else they need not be there."""
+        loads, nodes = self.loads_and_work(loop.body, rows)
+        moving = [load for load in loads if Iterator(loop.variable) in walk(load.value)]
+        fixed = [load for load in loads if load not in moving]
+        if not any(isinstance(load.value, Lanes) and load.value.apart is not None for load in fixed):
+            return For(loop.variable, start, stop, 1, block(*loads, *nodes))
+        inside = block(*moving, *nodes)
+        return If(Compare("<", start, stop), block(*fixed, For(loop.variable, start, stop, 1, inside)))
+
     def iteration(self, body: Node, rows: Sequence[int], linked: frozenset[Element] = frozenset()) -> Node:
+        """One iteration of a loop."""
+        loads, nodes = self.loads_and_work(body, rows, linked)
+        return block(*loads, *nodes)
+
+    def loads_and_work(
+        self, body: Node, rows: Sequence[int], linked: frozenset[Element] = frozenset()
+    ) -> tuple[list[Let], list[Node]]:
         """One iteration of a loop; what is loaded in it is loaded once, if nothing is stored to its array meanwhile."""
         assignments = [part for part in assignments_below(body) if part is not None]
         kept = {target for target, _, _ in self.kept} | self.nest.own
@@ -215,11 +255,11 @@ class _Points:
         nodes: list[Node] = []
         for part in children_of(body):
             if isinstance(part, For):
-                nodes.append(For(part.variable, part.start, part.stop, 1, self.iteration(part.body, rows)))
+                nodes.append(self.iterations(part, part.start, part.stop, rows))
                 self.latest.clear()
             elif isinstance(part, Compute):
                 nodes += self.statements(part, rows, loads, again)
-        return block(*loads.known.values(), *nodes)
+        return list(loads.known.values()), nodes
 
     def statements(
         self, statement: Compute, rows: Sequence[int], loads: _Loads | None, again: frozenset[Element]

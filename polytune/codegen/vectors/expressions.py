@@ -12,8 +12,8 @@
                | Misalignment(element, lanes)       -- the number of elements from where a vector begins, of memory as a
                                                        sequence of vectors, up to an element; an integer
 
-Binary, Power and Unary nodes of the type ``VECTOR`` work lane by lane; all of their operands are vectors, and so are
-those of a comparison that chooses lanes.  A mask is the name of a variable.
+Binary, Power and Unary nodes and calls of ``sqrt`` of the type ``VECTOR`` work lane by lane; all of their operands are
+vectors, and so are those of a comparison that chooses lanes.  A mask is the name of a variable.
 """
 
 from __future__ import annotations

@@ -10,12 +10,12 @@ lane, as scalars do: it pays only in company.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from polytune.codegen.affine_range import coefficient, mentions
 from polytune.codegen.vectors.expressions import VECTOR, Apart, LaneSelect, VectorExpression
-from polytune.frontend.expression import Assign, Binary, Compare, Element, Expression, Power, Select, Unary
+from polytune.frontend.expression import Assign, Binary, Call, Compare, Element, Expression, Power, Select, Unary
 
 
 def lane_operands(node: Expression, dtype: str) -> tuple[Expression, ...] | None:
@@ -23,7 +23,8 @@ def lane_operands(node: Expression, dtype: str) -> tuple[Expression, ...] | None
     one.
 
     Sums, differences and products of integers wrap round in vectors as they do in NumPy; quotients of integers and the
-    magnitude of the least of them are left to scalars.
+    magnitude of the least of them are left to scalars.  Roots are those that processors compute, rounded as scalars
+    are; other functions are left to compilers, which know which of them have vector forms.
     """
     is_float = dtype.startswith("float")
     match node:
@@ -36,6 +37,8 @@ def lane_operands(node: Expression, dtype: str) -> tuple[Expression, ...] | None
         case Unary("-", operand, own) if own == dtype:
             return (operand,)
         case Unary("abs", operand, own) if own == dtype and is_float:
+            return (operand,)
+        case Call("sqrt", (operand,), own) if own == dtype and is_float:
             return (operand,)
         case Select(Compare(_, left, right), then, otherwise, own) if own == dtype:
             return left, right, then, otherwise
@@ -52,6 +55,8 @@ def in_lanes(node: Expression, operands: Sequence[Any]) -> VectorExpression:
             return Power(operands[0], exponent, VECTOR)
         case Unary(operator):
             return Unary(operator, operands[0], VECTOR)
+        case Call(function):
+            return Call(function, (operands[0],), VECTOR)
         case Select(Compare(operator)):
             left, right, then, otherwise = operands
             return LaneSelect(Compare(operator, left, right), then, otherwise)
@@ -125,7 +130,12 @@ def is_near(element: Element, variable: str, contiguous: ContiguousAxis) -> bool
 
 
 def pays(
-    assignments: Sequence[Assign], variable: str, contiguous: ContiguousAxis, dtype: str, rows: str | None = None
+    assignments: Sequence[Assign],
+    variable: str,
+    contiguous: ContiguousAxis,
+    dtype: str,
+    rows: str | None = None,
+    inside: Collection[str] | None = None,
 ) -> bool:
     """Return whether lanes along a loop variable save more than the loads cost that vectors cannot do.
 
@@ -136,10 +146,13 @@ def pays(
         dtype: the type of the lanes.
         rows: the variable of a loop several iterations of which share what is loaded for all of them; None where there
             is none.
+        inside: the variables of loops inside that the assignments are in: what none of them changes is loaded before
+            these loops, once; None where there are none.
     """
     values = {node for each in assignments for node in _in_lanes(each.value, variable, dtype)}
     nodes = values | {each.target for each in assignments if mentions(each.target, variable)}
-    gathered = [node for node in nodes if isinstance(node, Element) and not is_near(node, variable, contiguous)]
+    far = (node for node in nodes if isinstance(node, Element) and not is_near(node, variable, contiguous))
+    gathered = [node for node in far if inside is None or any(mentions(node, each) for each in inside)]
     cost = sum(1 if rows is not None and not mentions(node, rows) else WORTH for node in gathered)
     return cost <= len(nodes) - len(gathered)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -96,17 +97,36 @@ def _lower_negation(context, builder, sig, args):
     return builder.fneg(args[0]) if isinstance(sig.args[0].dtype, types.Float) else builder.neg(args[0])
 
 
-@infer_global(abs)
-class _TypeMagnitude(AbstractTemplate):
-    def generic(self, args, kws):
-        known = len(args) == 1 and isinstance(args[0], Vector) and isinstance(args[0].dtype, types.Float)
-        return signature(args[0], *args) if known else None
+FUNCTIONS = {abs: "llvm.fabs", math.sqrt: "llvm.sqrt"}
+"""The functions of vectors of floats, and what LLVM calls them."""
 
 
-@lower_builtin(abs, Vector)
-def _lower_magnitude(context, builder, sig, args):
-    storage = storage_of(sig.args[0])
+def of_lanes(builder: ir.IRBuilder, name: str, vector: Vector, value: ir.Value) -> ir.Value:
+    """A function of each lane.
+
+    Args:
+        builder: where the code goes.
+        name: what LLVM calls the function.
+        vector: the type of its argument, and of its value.
+        value: the argument.
+    """
+    storage = storage_of(vector)
     kind = ir.FunctionType(storage, [storage])
-    return builder.call(
-        cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.{type_suffix(sig.args[0])}"), args
-    )
+    function = cgutils.get_or_insert_function(builder.module, kind, f"{name}.{type_suffix(vector)}")
+    return builder.call(function, [value])
+
+
+def _register_function(key: Callable[..., Any], name: str) -> None:
+    @infer_global(key)
+    class _TypeFunction(AbstractTemplate):
+        def generic(self, args, kws):
+            known = len(args) == 1 and isinstance(args[0], Vector) and isinstance(args[0].dtype, types.Float)
+            return signature(args[0], *args) if known else None
+
+    @lower_builtin(key, Vector)
+    def _lower(context, builder, sig, args):
+        return of_lanes(builder, name, sig.args[0], args[0])
+
+
+for _key, _name in FUNCTIONS.items():
+    _register_function(_key, _name)

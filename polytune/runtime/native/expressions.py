@@ -17,6 +17,7 @@ from numba.extending import _Intrinsic as Intrinsic
 
 from polytune.relations import RELATIONS
 from polytune.runtime.intrinsics.memory import View, alignment_of, annotate, element_address
+from polytune.runtime.intrinsics.vector_operators import FUNCTIONS, of_lanes
 from polytune.runtime.intrinsics.vector_types import Mask, Vector
 from polytune.runtime.native import complex_numbers
 from polytune.runtime.native.integer_powers import integer_exponent, integer_power
@@ -379,6 +380,11 @@ class Expressions:
             return self._call_of_two(function, *arguments)
         if len(arguments) == 1:
             (argument,) = arguments
+            if isinstance(argument.kind, Vector):
+                if function not in FUNCTIONS or not isinstance(argument.kind.dtype, types.Float):
+                    raise NotNativeError(f"{function} of {argument.kind}")
+                code = of_lanes(self.builder, FUNCTIONS[function], argument.kind, argument.code)
+                return NativeValue(argument.kind, code)
             if function is abs:
                 return magnitude(self.builder, argument)
             if not isinstance(argument.kind, types.Number | types.Boolean):

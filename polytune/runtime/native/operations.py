@@ -14,7 +14,6 @@ from numba.core.errors import NumbaError
 from numba.extending import _Intrinsic as Intrinsic
 
 from polytune.runtime.intrinsics.memory import keep_alive, view
-from polytune.runtime.intrinsics.vector_types import Vector, storage_of
 from polytune.runtime.native import complex_numbers
 from polytune.runtime.native.kinds import NativeValue, NotNativeError, cast, llvm_kind, storage_kind
 
@@ -243,15 +242,10 @@ def extremum(
 
 
 def magnitude(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
-    """``abs`` of a number or a vector of floats."""
+    """``abs`` of a number."""
     kind = types.unliteral(value.kind)
     if isinstance(kind, types.Complex):
         return complex_numbers.magnitude(builder, value)
-    if isinstance(kind, Vector) and isinstance(kind.dtype, types.Float):
-        storage = storage_of(kind)
-        name = f"llvm.fabs.v{kind.lanes}f{kind.dtype.bitwidth}"
-        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(storage, [storage]), name)
-        return NativeValue(kind, builder.call(function, [value.code]))
     if isinstance(kind, types.Float):
         return _call(builder, "llvm.fabs", [NativeValue(kind, value.code)])
     if kind == types.int64:

@@ -7,6 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import polytune
+from polytune.codegen.loops import For, Let, is_innermost, walk_nodes
+from polytune.codegen.vectors.expressions import Lanes
 from tests.every_version import check_versions, stages_of, with_vectors
 from tests.fuzz.interpreted import Interpreter
 
@@ -115,3 +118,127 @@ def test_points_that_advance_together_are_right() -> None:
         sizes = {f"tile_{member}": 4 for member in range(4)}
         interpreter.run({"version": program.name, "threads": 2, **sizes}, values, seed=0)
         assert np.array_equal(values[0], expected[0]), program.name
+
+
+def standardised(out, image, K):
+    """Roots and quotients of what a column has added up."""
+    for j in range(out.shape[1]):
+        mean = 0.0
+        for i in range(out.shape[0]):
+            mean += image[i, j]
+        mean /= out.shape[0]
+        square = 0.0
+        for i in range(out.shape[0]):
+            square += (image[i, j] - mean) * (image[i, j] - mean)
+        deviation = np.sqrt(square / out.shape[0] + K[0, 0])
+        for i in range(out.shape[0]):
+            out[i, j] = (image[i, j] - mean) / deviation
+
+
+def nearest(out, image, K):
+    """What lies across rows, the same in all iterations."""
+    for i in range(out.shape[0]):
+        least = 10.0
+        for j in range(image.shape[0]):
+            x = K[i, 0] - image[j, 0]
+            y = K[i, 1] - image[j, 1]
+            least = min(least, x * x + y * y)
+        out[i, 0] = np.sqrt(least)
+
+
+def attracted(out, image, K):
+    """Three elements of one row that every iteration adds to."""
+    for i in range(K.shape[0]):
+        for k in range(2):
+            K[i, k] = 0.25
+        for j in range(image.shape[0]):
+            x = image[j, 0] - image[i, 0]
+            y = image[j, 1] - image[i, 1]
+            square = x * x + y * y + 0.5
+            scale = 1.0 / (square * np.sqrt(square))
+            K[i, 0] += scale * x
+            K[i, 1] += scale * y
+
+
+POINTS = [standardised, nearest, attracted]
+
+
+@pytest.mark.parametrize("function", POINTS)
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (7, 10)])
+def test_roots_and_lanes_that_are_loaded_once(function: Callable, shape: tuple[int, int]) -> None:
+    generator = np.random.default_rng(sum(shape))
+    arguments = [
+        generator.random(shape),
+        generator.random((shape[0] + 1, shape[1] + 2)),
+        generator.random((shape[0], 2)),
+    ]
+    stages = stages_of(function, arguments, strict=True)
+    assert with_vectors(stages)
+    check_versions(function, stages, arguments, versions=with_vectors(stages), tiles=[(3, 7), (64,)])
+
+
+@pytest.mark.parametrize("function", POINTS)
+def test_points_of_single_precision_are_right(function: Callable) -> None:
+    generator = np.random.default_rng(7)
+    arguments = [generator.random((7, 10)), generator.random((8, 12)), generator.random((7, 2))]
+    singles = [value.astype(np.float32) for value in arguments]
+    kernel = polytune.Kernel(function)
+    for configuration in kernel.generated(*singles).first_choices.starts:
+        values, expected = ([value.copy() for value in each] for each in (singles, arguments))
+        kernel.run(configuration, *values)
+        function(*expected)
+        for found, wanted in zip(values, expected, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5, err_msg=str(configuration))
+
+
+def test_lanes_that_are_the_same_in_all_iterations_are_loaded_before_the_loop() -> None:
+    arguments = [np.ones((9, 9)), np.ones((9, 9)), np.ones((9, 2))]
+    program = next(each for each in stages_of(nearest, arguments).programs if each.has_vectors)
+    loops = [node for region in program.regions for node in walk_nodes(region.body) if isinstance(node, For)]
+    innermost = [loop for loop in loops if is_innermost(loop)]
+    loads = [node for loop in innermost for node in walk_nodes(loop) if isinstance(node, Let)]
+    assert innermost and loads
+    assert not any(isinstance(load.value, Lanes) and load.value.apart is not None for load in loads)
+
+
+def added_to_the_right(out, image, K, n):
+    """No element of out is accessed where n is 0."""
+    for i in range(image.shape[0]):
+        for j in range(image.shape[1]):
+            t = 0.0
+            for k in range(image.shape[1]):
+                t += image[i, k] * image[k, j]
+            for k in range(n):
+                out[i, j + 5] += t * K[k, j]
+
+
+def added_in_loops_inside(out, image, K, n):
+    for i in range(image.shape[0]):
+        for j in range(image.shape[1]):
+            t = 0.0
+            for k in range(image.shape[1]):
+                t += image[k, j]
+                for m in range(n):
+                    out[i, j + 5] += t * K[m, k]
+
+
+def added_in_some_rows(out, image, K, n):
+    """Row 0 has no iterations, and no element."""
+    for i in range(image.shape[0]):
+        for j in range(image.shape[1]):
+            t = 1.0
+            for _ in range(i):
+                t = t * 0.5
+                out[i - 1, j] += t * K[n, j]
+
+
+@pytest.mark.parametrize("function", [added_to_the_right, added_in_loops_inside, added_in_some_rows])
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_elements_that_no_iteration_updates_need_not_be_there(function: Callable, n: int) -> None:
+    """Neither loaded nor stored: they may be another's memory."""
+    generator = np.random.default_rng(n)
+    out = generator.random((8, 9) if function is added_in_some_rows else (9, 14 if n else 2))
+    arguments = [out, generator.random((9, 9)), generator.random((9, 9)), n]
+    stages = stages_of(function, arguments, strict=True)
+    assert with_vectors(stages)
+    check_versions(function, stages, arguments, versions=with_vectors(stages), tiles=[(3, 7), (64,)])

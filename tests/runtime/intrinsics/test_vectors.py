@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -133,14 +134,19 @@ def compute(first, second, results):
     store(r, (4, 0), least(x, y))
     store(r, (5, 0), greatest(x, y))
     store(r, (6, 0), select(between(1, 3, 4), x, y))
+    store(r, (7, 0), math.sqrt(x))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_operations_are_those_of_each_lane(dtype: str) -> None:
     first = np.array([1.0, -2.5, np.nan, 0.0], dtype)
     second = np.array([4.0, -3.0, 1.0, np.inf], dtype)
-    results = np.zeros((7, 4), dtype)
+    results = np.zeros((8, 4), dtype)
     compute(first, second, results)
+    with np.errstate(invalid="ignore"):
+        roots = np.sqrt(first)
+    assert np.array_equal(results[7], roots, equal_nan=True)
+    results = results[:7]
     smaller = [b if b < a else a for a, b in zip(first, second, strict=True)]
     larger = [b if b > a else a for a, b in zip(first, second, strict=True)]
     picked = [second[0], first[1], first[2], second[3]]
