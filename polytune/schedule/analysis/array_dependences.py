@@ -130,12 +130,16 @@ def live_range_order(
     owner = _owners(scop, of_elements)
 
     def work() -> isl.UnionMap:
-        earlier = _earlier(accesses, scop, times)
-        order: list[isl.UnionMap] = []
+        earlier = _earlier(accesses, scop, times, [access for access in accesses if access.is_write])
+        same: dict[tuple[str, str], isl.Map] = {}
         for source, sink in _conflicting(accesses):
             if sink.is_write and not (relax_reductions and _of_one_reduction(source, sink, owner)):
                 same_element = source.relation.apply_range(sink.relation.reverse())
-                order.append(earlier.intersect(isl.UnionMap.from_map(same_element)))
+                between = (source.statement, sink.statement)
+                known = same.setdefault(between, same_element)
+                if not same_element.is_subset(known):
+                    same[between] = known.union(same_element)
+        order = (earlier.intersect(isl.UnionMap.from_map(each)) for each in same.values())
         return coalesced(joined(order, scop).intersect_params(scop.context))
 
     return within_budget(scop.context.get_ctx(), FLOW_BUDGET, work)
@@ -329,12 +333,18 @@ def _of_one_reduction(source: Access, sink: Access, owner: Mapping[str, str]) ->
     return statement is not None and statement == owner.get(sink.reference)
 
 
-def _earlier(accesses: Iterable[Access], scop: Scop, order: isl.UnionMap | None = None) -> isl.UnionMap:
+def _earlier(
+    accesses: Iterable[Access],
+    scop: Scop,
+    order: isl.UnionMap | None = None,
+    sinks: Iterable[Access] | None = None,
+) -> isl.UnionMap:
     """``{ S[i] -> T[j] : S[i] before T[j] in source order }`` for the statements that make the accesses; the source
-    order as a map may be given."""
-    instances = _instances(accesses, scop)
-    times = (scop.schedule.get_map() if order is None else order).intersect_domain(instances)
-    return times.lex_lt_union_map(times)
+    order as a map may be given, and so may those of them that T has to make one of."""
+    every = scop.schedule.get_map() if order is None else order
+    times = every.intersect_domain(_instances(accesses, scop))
+    later = times if sinks is None else every.intersect_domain(_instances(sinks, scop))
+    return times.lex_lt_union_map(later)
 
 
 def _instances(accesses: Iterable[Access], scop: Scop) -> isl.UnionSet:

@@ -15,6 +15,7 @@ import islpy as isl
 
 from polytune.schedule.analysis.bands import analyse_band, distances, open_dependences, stays
 from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.tree import has_band
 
 
 def nest_of_points(dependences: Dependences) -> isl.Schedule | None:
@@ -33,7 +34,7 @@ def nest_of_points(dependences: Dependences) -> isl.Schedule | None:
     while node.get_type() == isl.schedule_node_type.band and node.band_n_member() == 1:
         members.append(node.band_get_partial_schedule())
         node = node.delete()
-    if not members:
+    if not members or not _may_be_nest(node, dependences):
         return None
     band = members[0]
     for member in members[1:]:
@@ -46,6 +47,20 @@ def nest_of_points(dependences: Dependences) -> isl.Schedule | None:
     for place in range(len(members)):
         node = node.band_member_set_coincident(place, 1)
     return node.get_schedule()
+
+
+def _may_be_nest(inside: isl.ScheduleNode, dependences: Dependences) -> bool:
+    """Return whether what is cheap to see lets a kernel be a nest of points: its outermost loop is coincident, which is
+    asked for the source order anyway, and scalars go through the loops inside if there are any.
+
+    Args:
+        inside: what is inside of the loops around all statements.
+        dependences: the kernel's.
+    """
+    scalars = [name for name in dependences.privatisable if not dependences.scop.array(name).ndim]
+    if not scalars and has_band(inside):
+        return False
+    return analyse_band(dependences.scop.schedule.get_root().child(0), dependences).coincident[0]
 
 
 def _bands(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
