@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import polytune
 from polytune.signature import SIGNED_TYPES, UNSIGNED_TYPES
 from tests.test_control import in_every_version
 from tests.test_results import compared, kernel_of
@@ -74,12 +75,42 @@ def test_numbers_of_python_in_lists_have_types_of_their_own(dtype: str) -> None:
 
 
 def parts_of_sorted(A):
-    return np.quantile(A, 0.3), np.percentile(A, [10, 90]), np.quantile(A, (0.1, 0.7, 0.9), axis=0), np.median(A)
+    ends = np.quantile(A, 1), np.quantile(A, (0, 1), axis=1), np.percentile(A, 100), np.quantile(A, (0, 0.5))
+    return np.quantile(A, 0.3), np.percentile(A, [10, 90]), np.quantile(A, (0.1, 0.7, 0.9), axis=0), np.median(A), ends
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 def test_quantiles_have_numpys_type(dtype: str) -> None:
     compared(parts_of_sorted, (np.arange(12.0).reshape(4, 3) ** 2 / 7).astype(dtype), strict=True)
+
+
+def parts_of_arguments(A, q, k, B):
+    first = np.quantile(A, q), np.percentile(A, 10 * k), np.percentile(A, 100 * q, axis=1)
+    widths = np.zeros(len(B))
+    for i in range(len(B)):
+        widths[i] = np.quantile(A[:, 0], B[i], keepdims=True)[0]
+    return *first, widths, np.quantile(A, B[1])
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float32", "float64"])
+def test_quantiles_of_arguments_have_numpys_type(dtype: str) -> None:
+    A = (np.arange(12.0).reshape(4, 3) ** 2 / 7).astype(dtype)
+    for q, k in ((0.3, 4), (1, 10), (np.float64(0.45), 0)):
+        compared(parts_of_arguments, A, q, k, np.array([0.2, 0.75]), strict=True)
+
+
+def test_quantiles_that_there_are_not_are_numpys_errors() -> None:
+    kernel = polytune.kernel(one_quantile)
+    for A, q in ((np.arange(4.0), 1.5), (np.arange(4.0), -0.1)):
+        with pytest.raises(ValueError, match="range"):
+            one_quantile(A, q)
+        with pytest.raises(ValueError, match="range"):
+            kernel(A, q)
+    assert kernel(np.arange(4.0), 0.5) == 1.5
+
+
+def one_quantile(A, q):
+    return np.quantile(A, q)
 
 
 def sums_and_steps(A):

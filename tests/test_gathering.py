@@ -52,6 +52,32 @@ def test_elements_are_scattered_and_the_last_one_stays() -> None:
     in_every_version(scattered, numbers(20), numbers(20, 20), INDEX, numbers(6))
 
 
+def scattered_to_views(M, T, index, few):
+    M.T[index] = 5.0
+    M.T[few, 1] += few
+    rest = M[:, 1:]
+    rest[few] *= 2.0
+    M[:, ::-1][few] = index * 1.0
+    M[1][index] -= 3.0
+    column = M[:, 2]
+    column[few] = few * 0.5
+    for row in M[2:]:
+        row[[1, -1]] = row[[0, 2]] + 1.0
+    rest[rest[:, 0] > 4.0] = -1.0
+    T[1, :, 1:][few] = 2.5
+    T[:, 1:][few, :, 0] += 1.0
+    T.swapaxes(0, 2)[few, 0] *= 3.0
+    M.T.flat[3] = 9.0
+    M[:, 2:].flat[1::2] += 4.0
+
+
+def test_elements_of_views_are_scattered() -> None:
+    arguments = numbers(5, 5), numbers(3, 5, 5), np.array([1, 3, -1, 0, 1]), np.array([0, 2, -2])
+    compared(scattered_to_views, *arguments)
+    compared(scattered_to_views, np.asfortranarray(numbers(5, 5)), *arguments[1:])
+    in_every_version(scattered_to_views, *arguments)
+
+
 def rows(A, index, out):
     for i in range(len(index)):
         row = A[index[i]]

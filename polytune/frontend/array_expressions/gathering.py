@@ -16,7 +16,7 @@ from polytune.frontend.array_expressions.shapes import agree, broadcast, stretch
 from polytune.frontend.array_expressions.slices import complete, is_ellipsis, is_none, is_whole, sliced
 from polytune.frontend.array_expressions.temporaries import assigned_element, emit, kept, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Shape, Subscripts
-from polytune.frontend.array_expressions.views import element_at, position
+from polytune.frontend.array_expressions.views import element_of, position
 from polytune.frontend.expression import Element, Expression, Iterator, walk
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.program import Node
@@ -198,7 +198,7 @@ def scatter(frame: Frame, node: ast.stmt, target: Gathered, value: Operand, symb
     array = stretched(frame, array, target.shape)
 
     def body(iterators: tuple[Iterator, ...]) -> Sequence[Node]:
-        element = element_at(frame.kernel, region, target.subscripts(iterators))
+        element = element_of(frame.kernel, region, target.subscripts(iterators))
         return (perform(frame, node, assigned_element(element, array.at(iterators))),)
 
     emit(frame, node, over(frame, node, target.shape, body))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 
 import numpy as np
@@ -135,10 +136,24 @@ _OF_ELEMENTS = ("nanmin", "nanmax", "percentile", "quantile")
 
 
 def _statistic(
-    call: ArrayCall, name: str, options: str = "", *, keeps_integers: bool = False, parts: int = 0
+    call: ArrayCall,
+    name: str,
+    options: str = "",
+    *,
+    keeps_integers: bool = False,
+    parts: int = 0,
+    part: Value | None = None,
 ) -> Operand:
-    """A function of all elements, or of those along an axis; of several parts each has a result of double precision,
-    along the first dimension."""
+    """A function of all elements, or of those along an axis.
+
+    Args:
+        call: the call.
+        name: the function's name.
+        options: further arguments of it.
+        keeps_integers: whether integers have a result of their type.
+        parts: the number of parts, each of which has a result of double precision, along the first dimension.
+        part: the only part, where it is a number that is known while the kernel runs.
+    """
     array = call.array("a")
     if array.dtype in promotion.COMPLEX:
         raise call.refusal(f"{call.name} of complex numbers", "they have no order: pass their magnitudes, np.abs(A)")
@@ -150,10 +165,13 @@ def _statistic(
     if call.constant("keepdims", False):
         shape, options = tuple(ONE if p in gone else n for p, n in enumerate(array.shape)), f"{options} keepdims=True"
     dtype = array.dtype if keeps_integers or promotion.is_inexact(array.dtype) else "float64"
+    if part is not None and not keeps_integers:
+        dtype = part.dtype
     if parts:
-        shape, dtype = (integer(parts), *shape), "float64"
-    text = f"numpy.{name} *{options} axis={axis}"
-    return library_call(call.frame, call.node, text, [array], [(shape, dtype)])[0]
+        shape, dtype = (integer(parts), *shape), dtype if keeps_integers else "float64"
+    text = f"numpy.{name} *{'' if part is None else ' *'}{options} axis={axis}"
+    given = [array] if part is None else [array, part]
+    return library_call(call.frame, call.node, text, given, [(shape, dtype)])[0]
 
 
 @compiles(np.median, "a", "axis", "=keepdims")
@@ -172,12 +190,39 @@ def _quantile(call: ArrayCall) -> Operand:
 
 
 def _of_parts(call: ArrayCall, name: str) -> Operand:
+    if not isinstance(call.argument("q"), ast.Tuple | ast.List):
+        part = call.value("q")
+        if isinstance(part, ArrayValue) or part.constant is None:
+            return _of_number(call, name, part)
     parts = call.constant("q")
     several = parts if isinstance(parts, tuple) else (parts,)
     if not several or any(not isinstance(part, int | float) or isinstance(part, bool) for part in several):
         raise call.refusal(f"the parts {parts} in {call.name}", "pass constant numbers")
     text = repr(parts).replace(" ", "")
-    return _statistic(call, name, f" q={text}", parts=len(several) if isinstance(parts, tuple) else 0)
+    number = len(several) if isinstance(parts, tuple) else 0
+    # The least and the greatest element are elements.
+    keeps = name == "quantile" and all(isinstance(part, int) for part in several)
+    return _statistic(call, name, f" q={text}", keeps_integers=keeps, parts=number)
+
+
+def _of_number(call: ArrayCall, name: str, part: ArrayValue | Value) -> Operand:
+    """A quantile that is only known while the kernel runs, in the type that NumPy has for it."""
+    dtype = call.array("a").dtype
+    known = _PARTS.get(dtype, ("float64", "int64"))
+    if isinstance(part, ArrayValue) or not known or not (part.weak or part.dtype in known):
+        kind = f"{part.ndim} dimensions" if isinstance(part, ArrayValue) else part.dtype
+        raise call.refusal(
+            f"the parts {call.frame.source.segment(call.argument('q'))} in {call.name}, of {kind}, and {dtype}",
+            "pass constant numbers, or one number at a time, float(q)",
+        )
+    keeps = name == "quantile" and part.dtype in promotion.INTEGERS
+    is_single = dtype == "float32" and (part.weak or part.dtype == "float32")
+    kind = "int64" if keeps else "float32" if is_single else "float64"
+    return _statistic(call, name, keeps_integers=keeps, part=promotion.cast(part, kind))
+
+
+_PARTS = {"float32": ("float32", "float64"), "float16": (), "bool": ()}
+"""The types of NumPy's numbers that say which quantile, for arrays of a type, where it is not all of 64 bits."""
 
 
 def _without_nan(name: str, *, keeps_integers: bool = False) -> None:
