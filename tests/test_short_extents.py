@@ -224,3 +224,21 @@ def onto_itself(x, by):
 
 def test_a_product_that_replaces_its_factor_reads_all_of_it_first() -> None:
     check(onto_itself, list(points(5, 2)), strict=False)
+
+
+def weighted(x, y):
+    for i in range(len(x)):
+        y[i] = 0.0
+        for k in range(x.shape[1]):
+            y[i] += x[i, k] * (k + 1)
+
+
+@pytest.mark.parametrize("mode", ["on", "frozen"])
+def test_calls_that_have_settled_tell_extents_apart(mode: str) -> None:
+    kernel = polytune.kernel(weighted, background=False)
+    with polytune.tuning(mode):
+        for shape in ((300, 3), (450, 2), (100, 9), (300, 3), (200, 3), (450, 2)):
+            for _ in range(6):
+                x, y = np.random.default_rng(shape).random(shape), np.zeros(shape[0])
+                kernel(x, y)
+                np.testing.assert_allclose(y, x @ (np.arange(shape[1]) + 1.0), rtol=1e-12)
