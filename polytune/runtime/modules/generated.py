@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -25,8 +24,8 @@ from polytune.runtime.calls.index_headers import prepare_header_tests
 from polytune.runtime.calls.invocation import Invocation, Outcome
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
+from polytune.runtime.modules.argument_places import ArgumentPlaces
 from polytune.runtime.modules.compiled_functions import CompiledFunctions
-from polytune.runtime.modules.variables_read import variables_read
 from polytune.runtime.partitioned.call import SharedCall
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.device_arrays import check_device_arrays
@@ -34,7 +33,7 @@ from polytune.runtime.partitioned.execution import Execution
 from polytune.runtime.partitioned.residency import Residence, in_use, residences_of
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.runtime.partitioned.space import on_device, with_devices
-from polytune.runtime.teams.context_memory import Contexts, scalar_format
+from polytune.runtime.teams.context_memory import Contexts
 from polytune.runtime.teams.local_arrays import local_arrays
 from polytune.runtime.teams.threads import current_threads
 from polytune.runtime.tuning.first_choices import FirstChoices
@@ -49,7 +48,7 @@ _MOST_KEPT = 1 << 23  # bytes of local arrays of a call that is to be made again
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
 
 
-class GeneratedKernel:
+class GeneratedKernel(ArgumentPlaces):
     """A generated module, whose functions are compiled when they are first run.
 
     Attributes:
@@ -71,27 +70,24 @@ class GeneratedKernel:
                 them.
             code: what tells the generated code from that of other versions of the compiler.
         """
-        self.module = module
+        self._partitioned = getattr(module, "PARTITIONED", None)
+        parts = () if self._partitioned is None else self._partitioned.parts
+        self._sizes = {version.name: version.sizes for version in module.VERSIONS}
+        self._part_tiles = tuple(f"tile_{k}" for k in range(max((part.tiles for part in parts), default=0)))
+        most_sizes = max(*map(len, self._sizes.values()), len(self._part_tiles), 0)
+        part_words = 0 if self._partitioned is None else self._partitioned.part_words
+        super().__init__(module, Contexts(module, part_words, most_sizes))
         self.places = places
         self.code = code
-        self._partitioned = getattr(module, "PARTITIONED", None)
         self._execution: Execution | None = None
         self._devices: tuple[Device, ...] = ()
         self.space = self._space()
         self.functions = CompiledFunctions(module)
         self.first_choices = FirstChoices(module, self.space, self.functions, self._devices)
         self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
-        self._array_positions = [module.ARGUMENTS.index(name) for name in module.ARRAYS]
-        parts = () if self._partitioned is None else self._partitioned.parts
-        self._sizes = {version.name: version.sizes for version in module.VERSIONS}
-        self._part_tiles = tuple(f"tile_{k}" for k in range(max((part.tiles for part in parts), default=0)))
-        most_sizes = max(*map(len, self._sizes.values()), len(self._part_tiles), 0)
-        part_words = 0 if self._partitioned is None else self._partitioned.part_words
-        self._contexts = Contexts(module, part_words, most_sizes)
         self._result = getattr(module, "result", None)
         self._require = getattr(module, "require", None)
         self._verify = getattr(module, "verify", None)
-        self._extra = [k for k, name in enumerate(module.PARAMETERS) if name not in module.ARGUMENTS]
         self._reused = [k for k, name in enumerate(module.SCRATCH) if name not in module.KEPT]
 
     def _space(self) -> Space:
@@ -338,21 +334,6 @@ class GeneratedKernel:
         names = getattr(self.module, "RETURNS", None)
         return places[names] if isinstance(names, str) else names and tuple(places[name] for name in names)
 
-    @property
-    def array_positions(self) -> Sequence[int]:
-        """Return which of the arguments are arrays."""
-        return self._array_positions
-
-    @functools.cached_property
-    def array_offsets(self) -> Mapping[int, int]:
-        """Return where the addresses of arguments are in a context, in bytes, by their positions."""
-        return dict(zip(self._array_positions, self._contexts.addresses, strict=False))
-
-    @functools.cached_property
-    def written_positions(self) -> frozenset[int]:
-        """The arguments that are written."""
-        return frozenset(map(self.module.ARGUMENTS.index, self.module.WRITTEN))
-
     def check_addresses(self, values: Sequence[Any]) -> None:
         """Check of arguments, whose types, shapes and strides have been checked, where they lie.
 
@@ -361,40 +342,6 @@ class GeneratedKernel:
         """
         arrays = dict(zip(self.module.ARRAYS, [values[k] for k in self._array_positions], strict=True))
         check_overlap(arrays, self.module.WRITTEN)
-
-    @functools.cached_property
-    def checked_positions(self) -> frozenset[int]:
-        """The arguments, but for arrays, whose values the checks of a call look at, or from which sizes follow and what
-        memory begins with."""
-        module = self.module
-        loaded = variables_read(module.parameters) | variables_read(module.check) | variables_read(module.scratch)
-        names = self.module.ARGUMENTS
-        return frozenset(k for k, name in enumerate(names) if name in loaded and k not in self._array_positions)
-
-    @functools.cached_property
-    def positions_in_memory(self) -> frozenset[int]:
-        """The arguments from which the sizes of local arrays follow, and what these begin with."""
-        loaded = variables_read(self.module.scratch)
-        return frozenset(k for k, name in enumerate(self.module.ARGUMENTS) if name in loaded)
-
-    def sizes_of_memory(self, parameters: Sequence[int]) -> tuple[int, ...]:
-        """Return those of the integers computed from arguments from which the sizes of local arrays follow."""
-        return tuple([parameters[k] for k in self._parameters_in_memory])
-
-    @functools.cached_property
-    def _parameters_in_memory(self) -> Sequence[int]:
-        loaded = variables_read(self.module.scratch)
-        return [k for k in self._extra if self.module.PARAMETERS[k] in loaded]
-
-    @functools.cached_property
-    def scalar_offsets(self) -> Mapping[int, tuple[int, str]]:
-        """Return where the values of arguments that are numbers are in a context, in bytes, and how ``struct`` writes
-        them there, by their positions."""
-        module = self.module
-        return {
-            module.ARGUMENTS.index(name): (self._contexts.first_scalar + 8 * number, scalar_format(kind))
-            for number, (name, kind) in enumerate((name, module.SIGNATURE[name]) for name in module.SCALARS)
-        }
 
     def _run_partitioned(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:
         """Run the version that is shared among platforms."""

@@ -91,7 +91,7 @@ _MOST_WORDS = 4
 """The most int64 that such functions take."""
 
 _Kind = tuple[int, bool, bool]
-"""How many int64 a function takes, whether it returns one, and whether other threads wait."""
+"""The number of int64 that a function takes, whether it returns one, and whether other threads wait."""
 
 
 @cache
