@@ -95,8 +95,39 @@ def with_a_row_before(X, y, w, steps):
     return q.sum()
 
 
-WITH_ONE_BEFORE = [with_one_before, with_one_before_while, with_a_row_before]
+def of_a_tuple(X, y, w, steps):
+    for i in range(steps):
+        p, q = X[:, 0] + i, X[:, 1] - i
+        (r, _), n = (p * 2.0, q), i
+    p[0] = 7.0
+    r[1] = n
+    return p, q.sum(), r
+
+
+def both(X, i):
+    t = X[:, 0] * i
+    return t, t, X[:, 1] + i
+
+
+def of_a_call(X, y, w, steps):
+    for i in range(steps):
+        *_, q = both(X, i)
+    q += 1.0
+    return q
+
+
+def exchanged_in_the_loop(X, y, w, steps):
+    p, q = X[:, 0] + 1.0, X[:, 1] + 2.0
+    for i in range(steps):
+        p, q = q + p, p - i
+        if i == 1:
+            p, q = q, p
+    return p, q
+
+
+WITH_ONE_BEFORE = [exchanged_in_the_loop, with_one_before, with_one_before_while, with_a_row_before]
 FUNCTIONS = [logistic, returned, written_later, with_two_names, replaced_in_the_loop, under_a_condition_on_data]
+FUNCTIONS += [of_a_tuple, of_a_call]
 
 
 def arguments(steps: int) -> tuple[Any, ...]:
@@ -163,3 +194,22 @@ def test_what_several_loops_make_is_not_mixed_up() -> None:
     of_an_earlier_iteration(*arguments(1))
     with pytest.raises(ArgumentError, match="or has what an earlier loop made"):
         polytune.kernel(of_an_earlier_iteration)(*arguments(1))
+
+
+def in_a_tuple_too(X, i):
+    t = X[:, 0] * i
+    return t, (t, 1.0)
+
+
+def changed_under_one_name(X, y, w, steps):
+    p = X[:, 0] + 1.0
+    for i in range(steps):
+        p, pair = in_a_tuple_too(X, i)
+        p[0] += 1.0
+        w[0] += pair[0][0] + pair[1]
+    return w
+
+
+def test_an_array_at_two_places_of_what_a_call_gives_is_not_copied_to_one() -> None:
+    with pytest.raises(UnsupportedSourceError):
+        polytune.kernel(changed_under_one_name)(*arguments(2))

@@ -341,6 +341,8 @@ def _may_be_copied(frame: Frame, node: ast.stmt, name: str, operand: ArrayValue 
         if len({ast.dump(each) for each in node.value.elts}) < len(node.value.elts):
             return False
         others -= {each for target in node.targets for each in _names_in(target)}
+    elif isinstance(node, ast.Assign):  # what a call gives may have the array at several places
+        others |= {each for target in node.targets for each in _names_in(target)} - {name}
     return not others or is_never_changed(frame, node, {name, *others}, before=False)
 
 

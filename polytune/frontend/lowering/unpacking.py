@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter as Multiset
+from collections.abc import Collection, Iterator
 
 from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
@@ -41,6 +43,7 @@ def assign_tuple(
     Raises:
         UnsupportedSourceError: the right side is no tuple of as many values.
     """
+    before = set(frame.kernel.arrays)
     starred = [place for place, element in enumerate(target.elts) if isinstance(element, ast.Starred)]
     items = (
         _items_of_variable(frame, node, target, value)
@@ -67,6 +70,8 @@ def assign_tuple(
         )
     flat = [part for element, item in zip(target.elts, items, strict=True) for part in _flat(element, item)]
     targets, values = [element for element, _ in flat], [item for _, item in flat]
+    places = Multiset(array for item in values for array in _arrays_in(item))
+    own = {array for array, count in places.items() if count == 1 and array not in before}
     written: set[str] = set()
     for position, element in enumerate(targets):
         stored = _stored_in(frame, element)
@@ -77,7 +82,7 @@ def assign_tuple(
             values = [*values[: position + 1], *kept]
         written |= _target_names(frame, element)
     for element, result in zip(targets, values, strict=True):
-        _assign_meaning(frame, node, element, result)
+        _assign_meaning(frame, node, element, result, own)
 
 
 def _items_of_variable(
@@ -141,8 +146,16 @@ def _items(frame: Frame, value: ast.expr, wanted: int | None) -> tuple[Meaning, 
     return parts_along_first(frame, value, array, wanted) if isinstance(array, ArrayValue) else None
 
 
-def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Meaning) -> None:
-    """Assign what stands at one place of a tuple; what has a name that nothing reads, as ``_``, is left."""
+def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Meaning, own: Collection[str]) -> None:
+    """Assign what stands at one place of a tuple; what has a name that nothing reads, as ``_``, is left.
+
+    Args:
+        frame: where the assignment stands.
+        node: it.
+        target: what is assigned to.
+        meaning: what is assigned.
+        own: the arrays that have been made for one place of the tuple.
+    """
     if isinstance(target, ast.Name) and not isinstance(meaning, ValueBinding) and not is_read(frame, target.id):
         return
     match target, meaning:
@@ -156,7 +169,7 @@ def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Mea
         case _, ValueBinding(value):
             assign_number(frame, node, target, value)
         case _, ArrayBinding(array):
-            assign_arrays(frame, node, [target], whole(frame, node, array))
+            assign_arrays(frame, node, [target], whole(frame, node, array, is_new=array in own))
         case _, ViewBinding(view):
             assign_arrays(frame, node, [target], view)
         case ast.Name(), _:
@@ -198,6 +211,15 @@ def _array_in(meaning: object) -> str | None:
         case ViewBinding(view) if view.region is not None:
             return view.region.array
     return None
+
+
+def _arrays_in(meaning: Meaning) -> Iterator[str]:
+    """The arrays that something is, or has at some place of a tuple."""
+    array = _array_in(meaning)
+    if array is not None:
+        yield array
+    for item in items_of(meaning) or ():
+        yield from _arrays_in(item)
 
 
 def _apart(frame: Frame, node: ast.stmt, meaning: Meaning, array: str) -> Meaning:

@@ -66,7 +66,7 @@ class Expressions:
         self.builder, self._variables, self._names, self._called = builder, variables, names, called
         self._strict = strict
         self._ends_loop = False
-        """Whether what is written is a condition on which a loop ends, so that the loop never becomes vectors."""
+        """A mark of conditions on which a loop ends: such a loop never becomes vectors."""
 
     def value(self, node: ast.expr) -> NativeValue:
         """The value of an expression.
