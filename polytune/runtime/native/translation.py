@@ -35,7 +35,7 @@ __all__ = ["address_of", "is_at_hand", "is_enabled", "is_translatable"]
 
 _LOGGER = logging.getLogger(__name__)
 
-_FORMAT = "5"
+_FORMAT = "6"
 """Changes with the translation, of the same text."""
 
 
