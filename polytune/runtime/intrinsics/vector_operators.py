@@ -97,7 +97,7 @@ def _lower_negation(context, builder, sig, args):
     return builder.fneg(args[0]) if isinstance(sig.args[0].dtype, types.Float) else builder.neg(args[0])
 
 
-FUNCTIONS = {abs: "llvm.fabs", math.sqrt: "llvm.sqrt"}
+FUNCTIONS: dict[Callable[..., Any], str] = {abs: "llvm.fabs", math.sqrt: "llvm.sqrt"}
 """The functions of vectors of floats, and what LLVM calls them."""
 
 
@@ -128,5 +128,5 @@ def _register_function(key: Callable[..., Any], name: str) -> None:
         return of_lanes(builder, name, sig.args[0], args[0])
 
 
-for _key, _name in FUNCTIONS.items():
-    _register_function(_key, _name)
+for _function, _name in FUNCTIONS.items():
+    _register_function(_function, _name)

@@ -73,8 +73,8 @@ def host_processor() -> Processor:
     return Processor(binding.get_host_cpu_name(), _features())
 
 
-_FULLY, _HARDLY = 3, 0
-"""The levels of what LLVM does for the speed of the code."""
+_FULLY, _SIMPLY, _HARDLY = 3, 1, 0
+"""The levels of what LLVM does for the speed of the code: simply, it keeps no elements that loops read again."""
 
 
 def _machine(processor: Processor | None = None, level: int = _FULLY) -> binding.TargetMachine:
@@ -139,24 +139,70 @@ def _compiled(text: str, machine: binding.TargetMachine, *, is_hidden: bool, opt
         is_hidden: whether only that library sees the functions.
         optimise: as for `object_code`.
     """
+    parsed = _parsed(text, is_hidden)
+    _require_symbols(parsed)
+    if optimise:
+        return bytes(machine.emit_object(_optimised(parsed, text, machine, is_hidden)))
+    builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=_HARDLY))
+    _put_into_registers(parsed, builder)
+    return bytes(machine.emit_object(parsed))
+
+
+def _parsed(text: str, is_hidden: bool) -> binding.ModuleRef:
     try:
         parsed = binding.parse_assembly(text, binding.create_context())
         parsed.verify()
     except RuntimeError as error:
         raise NotNativeError(str(error)) from error
-    _require_symbols(parsed)
     if is_hidden:
         for function in parsed.functions:
             if not function.is_declaration and function.linkage == binding.Linkage.external:
                 function.visibility = "hidden"
-    options = binding.create_pipeline_tuning_options(speed_level=_FULLY if optimise else _HARDLY)
-    options.loop_vectorization = optimise
+    return parsed
+
+
+_LONG = 50_000
+"""Characters of a module that takes LLVM a tenth of a second to make vectors of once more."""
+
+_VECTOR_LOOP, _PASSED_ON = "\nvector.body", "%vector.recur"
+"""The beginnings of LLVM's names of loops that it has made vectors of, and of vectors that such a loop passes on from
+one iteration to the next."""
+
+
+def _optimised(
+    parsed: binding.ModuleRef, text: str, machine: binding.TargetMachine, is_hidden: bool
+) -> binding.ModuleRef:
+    """A module that is as fast as LLVM makes it.
+
+    Of neighbours that a loop reads, ``u[i - 1]`` and ``u[i + 1]``, LLVM keeps in registers what a later iteration reads
+    again, and makes vectors of the loop afterwards, in which lanes then have to be shuffled, where a load would have
+    given them.  Where it has done so, vectors are made before elements are kept, if there are as many vectors then; but
+    not in long modules, which would take twice as long to compile.
+
+    Args:
+        parsed: the module, which is changed.
+        text: the same as text.
+        machine: LLVM's, for the processor.
+        is_hidden: as for `_compiled`.
+    """
+    _run_passes(parsed, machine, _FULLY)
+    found = str(parsed)
+    if _PASSED_ON not in found or len(text) > _LONG:
+        return parsed
+    other = _parsed(text, is_hidden)
+    _run_passes(other, machine, _SIMPLY)
+    _run_passes(other, machine, _FULLY)
+    made = str(other)
+    is_better = _PASSED_ON not in made and made.count(_VECTOR_LOOP) >= found.count(_VECTOR_LOOP)
+    return other if is_better else parsed
+
+
+def _run_passes(parsed: binding.ModuleRef, machine: binding.TargetMachine, level: int) -> None:
+    """Run LLVM's passes of a level, with vectors."""
+    options = binding.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = True
     builder = binding.create_pass_builder(machine, options)
-    if optimise:
-        builder.getModulePassManager().run(parsed, builder)
-    else:
-        _put_into_registers(parsed, builder)
-    return bytes(machine.emit_object(parsed))
+    builder.getModulePassManager().run(parsed, builder)
 
 
 def _put_into_registers(parsed: binding.ModuleRef, builder: binding.PassBuilder) -> None:

@@ -39,6 +39,7 @@ _WAITING = 0.3  # of the time, from which on it is memory that takes it
 _TUNED_VERSIONS = 3  # whose sizes are chosen too
 _WORTH_OF_SIZE = 0.95  # of the time before, from which on one size for all tiles is taken in place of the version's
 _WORTH_OF_ROWS = 0.8  # and tiles of few long rows
+_WORTH_OF_EVEN = 0.9  # and one tile for each thread: of more tiles, others take those of a thread that is disturbed
 _LEAST_ARITHMETIC = 0.6  # of that of the source order, below which an account has missed the loops that count
 _MOST_ARITHMETIC = 1.3
 _LEAST_OF_REGISTERS, _MOST_OF_REGISTERS = 0.15, 1.6
@@ -195,7 +196,7 @@ class Prediction:
         version, best = self._versions[str(start["version"])], start
         if "tile_0" not in version.sizes or self._threads < 2:
             return best
-        limit = _WORTH_OF_SIZE * self._seconds_or_never(start)
+        limit = _WORTH_OF_EVEN * self._seconds_or_never(start)
         for extent in {region.extent for region in self._account_of(start).regions if region.extent}:
             turns = math.ceil(extent / (self._threads * _TRIED_SIZES[-1]))
             sizes = {each: int(start[each]) for each in version.sizes}
