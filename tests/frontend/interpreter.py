@@ -275,7 +275,8 @@ class Run:
             case ir.Call("half_value" | "half_bits" | "half_rounded", (operand,)):
                 return scalar(np.float16(self._value(operand)))
             case ir.Call(function, arguments):
-                compute = getattr(np, function) if node.dtype == "float32" else getattr(math, function, None)
+                of_numpy = node.dtype == "float32" or node.dtype.startswith("complex")
+                compute = getattr(np, function) if of_numpy else getattr(math, function, None)
                 return scalar((compute or getattr(np, function))(*(self._value(a) for a in arguments)))
         raise AssertionError(node)
 

@@ -51,7 +51,7 @@ def _compare_results(what: str, wanted: Any, found: Any, sample: Sample, bounds:
 def _compare_values(
     what: str, wanted: np.ndarray, found: np.ndarray, sample: Sample, bounds: np.ndarray | None = None
 ) -> None:
-    if wanted.dtype.kind != "f":
+    if wanted.dtype.kind not in "fc":
         different = wanted != found
     elif bounds is not None:
         different = ~(np.abs(wanted - found) <= bounds)
@@ -69,5 +69,7 @@ def _compare_values(
 
 
 def bits(array: np.ndarray) -> np.ndarray:
-    """The elements as integers of the same bits, so that -0.0 is not 0.0."""
+    """The elements as integers of the same bits, so that -0.0 is not 0.0; those of complex numbers in pairs."""
+    if array.dtype.kind == "c":
+        array = np.stack((array.real, array.imag), axis=-1)
     return np.ascontiguousarray(array).view(f"i{array.dtype.itemsize}").reshape(array.shape)

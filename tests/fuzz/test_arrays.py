@@ -3,6 +3,8 @@ of them are in the language."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from polytune.errors import UnsupportedSourceError
@@ -10,7 +12,7 @@ from polytune.frontend import analyse
 from polytune.runtime.calls.arguments import signature_of
 from tests.fuzz.arrays.programs import sample_of
 from tests.fuzz.references import prepared
-from tests.fuzz.samples import Sample, check_setups, check_sources
+from tests.fuzz.samples import Sample, check_setups, check_share, check_sources
 
 NUMBER = 500
 
@@ -87,6 +89,11 @@ FEATURES = {
     "an update by an index array": (r"\[[IJ]\[\w+\]\] [-+]= ", 3),
     "a subscript from an index array": (r"[IJ]\[", 8),
     "a conversion": (r"astype\(|np\.u?int\d+\(", 6),
+    "a list that grows": (r"\n +g\d+ = \[", 1.5),
+    "a list comprehension": (r"\[.* for e\d+ in ", 1),
+    "a list of subscripts": (r"\w\[\[", 1),
+    "an imaginary number": (r"\dj\b", 1),
+    "a complex number's part": (r"\.real|\.imag|conj", 3),
     "several results": (r"\n    return [^(]*, ", 15),
     "a test of arguments": (r"assert |raise ValueError", 2),
 }
@@ -100,6 +107,7 @@ ARGUMENTS = {
     **{name: (rf"\b{name}\b", 4) for name in ("int8", "int16", "int32", "int64", "float32", "bool_")},
     **{name: (rf"\b{name}\b", 4) for name in ("uint8", "uint16", "uint32", "uint64")},
     "float64": (r"float64", 38),
+    "complex numbers": (r"complex(64|128)", 4),
 }
 
 
@@ -122,3 +130,8 @@ def test_sizes_and_strictness_vary(samples: list[Sample]) -> None:
         for extent in array.shape
     }
     assert {0, 1, 2, 3, 32, 33} <= extents
+
+
+def test_single_precision_meets_integers_of_8_bits(samples: list[Sample]) -> None:
+    types = [" ".join(text for _, text in sample.setup) for sample in samples]
+    check_share(("float32" in text and bool(re.search(r"\bu?int8", text)) for text in types), 2)

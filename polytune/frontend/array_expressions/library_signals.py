@@ -170,7 +170,7 @@ def _statistic(
     if parts:
         shape, dtype = (integer(parts), *shape), dtype if keeps_integers else "float64"
     text = f"numpy.{name} *{'' if part is None else ' *'}{options} axis={axis}"
-    given = [array] if part is None else [array, part]
+    given: list[ArrayValue | Value] = [array] if part is None else [array, part]
     return library_call(call.frame, call.node, text, given, [(shape, dtype)])[0]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.rearrangements import reshaped
 from polytune.frontend.array_expressions.reductions import sum_type
 from polytune.frontend.array_expressions.temporaries import allocate, emit, over, perform, scalar
 from polytune.frontend.array_expressions.values import Operand
@@ -18,12 +19,14 @@ from polytune.frontend.promotion import Value, constant
 
 
 def _accumulated(call: ArrayCall, symbol: str) -> Operand:
-    """``np.cumsum`` and ``np.cumprod``: along one axis."""
+    """``np.cumsum`` and ``np.cumprod``: along one axis, or of all elements as one row."""
     frame, node = call.frame, call.node
     array = call.array("a")
     axis = call.axis("axis", array.ndim)
-    if axis is None and array.ndim != 1:
-        raise call.refusal(f"{call.name} over several dimensions", "name an axis")
+    if not array.ndim:
+        raise call.refusal(f"{call.name} of a number", "pass an array")
+    if axis is None and array.ndim > 1:
+        array = reshaped(call, array, [None])
     along = axis or 0
     dtype = call.dtype("dtype", sum_type(array.dtype))
     region = allocate(frame, node, array.shape, dtype)

@@ -151,7 +151,7 @@ def _is_small(value: Any) -> bool:
     if value is None or isinstance(value, str | np.dtype):
         return True
     array = np.asarray(value)
-    if array.dtype.kind == "f":
+    if array.dtype.kind in "fc":
         return array.dtype != np.float16 and bool(np.abs(array[np.isfinite(array)]).max(initial=0) <= LARGEST)
     if isinstance(value, int):
         return abs(value) < _INTEGERS

@@ -56,7 +56,7 @@ class Expressions(Terms):
             return None
         if kind == "count_nonzero":
             return self.term(f"np.count_nonzero({argument.text})")
-        if argument.is_bool and kind in ("max", "min", "var", "std", "argmin", "argmax"):
+        if kind in _without(argument):
             return None
         return self.term(f"{argument.text}.{kind}()" if choices.chance(30) else f"np.{kind}({argument.text})")
 
@@ -99,7 +99,7 @@ class Expressions(Terms):
             return None
         kind = choices.pick((*REDUCTIONS, "var", "std", "argmin", "argmax", "count_nonzero"))
         written = axis if choices.chance(70) else axis - len(shape) - 1
-        if argument.is_bool and kind in ("max", "min", "var", "std", "argmin", "argmax"):
+        if kind in _without(argument):
             return None
         if kind != "count_nonzero" and choices.chance(30):
             return self.term(f"{argument.text}.{kind}(axis={written})")
@@ -113,9 +113,9 @@ class Expressions(Terms):
         name = self.choices.pick(names)
         axis = self.choices.randrange(len(shape))
         argument = self.part(name, (*shape[:axis], self.names[name].shape[axis], *shape[axis + 1 :]))
-        if argument is None:
-            return None
         kind = self.choices.pick(("sum", "sum", "max", "min", "mean", "var"))
+        if argument is None or kind in _without(argument):
+            return None
         return self.term(f"np.{kind}({argument.text}, axis={axis}, keepdims=True)")
 
     def product(self, shape: Shape) -> Term | None:
@@ -220,7 +220,7 @@ class Expressions(Terms):
                 found = self.function(left)
             elif kind in "wmk":
                 found = self.selection(kind, left, shape, depth)
-            elif kind == "c" and not left.is_bool:
+            elif kind == "c" and not left.is_bool and not left.is_complex:
                 bounds = ("0", "3") if left.dtype.kind in "iu" else ("-0.5", "1.5")
                 found = self.term(f"np.clip({left.text}, {bounds[0]}, {bounds[1]})")
             elif kind == "l":
@@ -245,7 +245,8 @@ class Expressions(Terms):
         if kind == "m":
             function = self.choices.pick(("minimum", "maximum"))
             other = self.array(shape, depth - 1)
-            return None if left.is_bool or other.is_bool else self.term(f"np.{function}({left.text}, {other.text})")
+            ordered = not (left.is_bool or other.is_bool or left.is_complex or other.is_complex)
+            return self.term(f"np.{function}({left.text}, {other.text})") if ordered else None
         test = self.test(shape, depth - 1)
         if kind == "k":
             return None if left.is_bool else self.term(f"({test.text} * {left.text})")
@@ -260,7 +261,7 @@ class Expressions(Terms):
         if symbol in ("//", "%") or (symbol == "/" and choices.chance(60)):
             right = Term(choices.pick(("2", "3", "2.0", "4")), 2)
         if symbol == "**":
-            right = Term("2" if left.dtype.kind in "iu" else choices.pick(("2", "3", "0.5", "-1")), 2)
+            right = Term("2" if left.dtype.kind in "iuc" else choices.pick(("2", "3", "0.5", "-1")), 2)
             if left.is_bool:
                 return None
         return self.term(f"({left.text} {symbol} {right.text})")
@@ -270,6 +271,9 @@ class Expressions(Terms):
         text = argument.text
         if argument.is_bool:
             return self.term(f"(~{text})" if argument.shape else f"(not {text})")
+        if argument.is_complex:
+            forms = ("np.conj({0})", "{0}.conjugate()", "{0}.real", "{0}.imag", "np.abs({0})", "np.exp(0.1 * {0})")
+            return self.term(choices.pick(forms).format(text))
         kind = choices.pick(
             ("sqrt", "sqrt", "exp", "sin", "tanh", "floor", "ceil", "rint", "sign", "trunc", "cbrt", "log1p")
         )
@@ -284,7 +288,9 @@ class Expressions(Terms):
     def converted(self, argument: Term) -> Term | None:
         """The numbers as another type, which can hold them."""
         choices = self.choices
-        target = choices.pick(("float64", "float32", "int64", *INTEGERS))
+        target = choices.pick(("float64", "float32", "int64", "complex64", *INTEGERS))
+        if argument.is_complex:
+            target = choices.pick(("complex64", "complex128"))
         values = np.asarray(argument.value)
         if values.dtype.kind == "f" and target in INTEGERS:
             limits = np.iinfo(target)
@@ -310,7 +316,7 @@ class Expressions(Terms):
                 found = self.term(f"(~{self.test(shape, depth - 1).text})")
             elif kind == "i":
                 argument = self.leaf(shape)
-                if argument.dtype.kind == "f":
+                if argument.dtype.kind in "fc":
                     found = self.term(f"np.{choices.pick(('isnan', 'isfinite'))}({argument.text})")
             else:
                 found = self.comparison(self.array(shape, depth - 1))
@@ -331,6 +337,11 @@ class Expressions(Terms):
         right = self.number(0) if choices.chance(40) else self.term(self.constant(left.dtype))
         if right is None or right.is_bool:
             return None
+        if left.is_complex or right.is_complex:
+            left, right = (
+                Term(choices.pick(("{0}.real", "abs({0})")).format(each.text), each.value) if each.is_complex else each
+                for each in (left, right)
+            )
         symbol = choices.pick(("<", "<=", ">", ">=", ">", "==", "!="))
         return self.term(f"({left.text} {symbol} {right.text})")
 
@@ -357,7 +368,14 @@ class Expressions(Terms):
 
 def _is_modest(term: Term) -> bool:
     value = np.asarray(term.value)
-    return not np.isfinite(value) or bool(abs(float(value)) < 1e4)
+    return not np.isfinite(value) or bool(abs(value) < 1e4)
+
+
+def _without(argument: Term) -> tuple[str, ...]:
+    """The reductions that there are not of numbers of a type: complex ones have no order."""
+    if argument.is_complex:
+        return "max", "min", "argmin", "argmax"
+    return ("max", "min", "var", "std", "argmin", "argmax") if argument.is_bool else ()
 
 
 def _broadcasts(shape: Shape, to: Shape) -> bool:

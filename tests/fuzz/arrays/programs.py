@@ -22,12 +22,19 @@ from tests.fuzz.seeded.choices import Choices, Element
 
 _FLOATS = ("float64", "float64", "float64", "float32")
 _TYPES = (
-    *(("float64",),) * 8,
+    *(("float64",),) * 14,
     *(("float64", "int64"),) * 3,
     *(("float32",),) * 2,
     ("float32", "float64"),
     ("float32", "int32"),
     ("int64",),
+    ("float32", "int8"),
+    ("float32", "uint8"),
+    ("float32", "int8", "uint8"),
+    ("complex128",),
+    ("complex128", "float64"),
+    ("complex64",),
+    ("complex64", "float32", "int8"),
 )
 _ANY = (*INTEGERS, *INTEGERS, *INTEGERS, *_FLOATS, "bool", "bool", "bool")
 _ELEMENTS = 600
@@ -57,10 +64,17 @@ class Numbers(Data):
             return f"{seeded}.integers(0, 2, {shape}).astype(np.bool_)"
         if dtype.kind in "iu":
             low, high = (0, 6) if dtype.kind == "u" else (-4, 5)
-            if self.wide and dtype.itemsize <= 2:
+            if self.wide and dtype.itemsize <= 2 and dtype.kind in "iu":
                 limits = np.iinfo(dtype)
                 low, high = int(limits.min), int(limits.max) + 1
             return f"{seeded}.integers({low}, {high}, {shape}).astype(np.{dtype})"
+        if dtype.kind == "c":
+            other = f"np.random.default_rng({seed + 50})"
+            if self.exact:
+                real, imaginary = (f"{each}.integers(-8, 9, {shape})" for each in (seeded, other))
+                return f"(0.25 * {real} + 0.25j * {imaginary}).astype(np.{dtype})"
+            real, imaginary = (f"{each}.uniform(-2.0, 2.0, {shape})" for each in (seeded, other))
+            return f"({real} + 1j * {imaginary}).astype(np.{dtype})"
         return super().values(element, shape, seed)
 
 
@@ -112,7 +126,7 @@ class _Author:
         if choices.chance(30):
             setup.append(("alpha", choices.pick(("0.5", "1.5", "-0.25"))))
         if choices.chance(12):
-            dtype = choices.pick((*INTEGERS, *_FLOATS))
+            dtype = choices.pick((*INTEGERS, *_FLOATS, "complex64"))
             setup.append(("beta", f"np.{dtype}({choices.pick(('1', '2', '3'))})"))
         setup += array_setup(choices, self.data, self.arrays, self.shapes, set(self.written))
         if choices.chance(27):

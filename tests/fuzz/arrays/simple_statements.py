@@ -8,6 +8,7 @@ import numpy as np
 
 from tests.fuzz.arrays.drafts import Block, Node, Place
 from tests.fuzz.arrays.expressions import Expressions
+from tests.fuzz.arrays.lists import listed
 from tests.fuzz.arrays.terms import Term
 from tests.fuzz.seeded.choices import Choices
 
@@ -41,7 +42,7 @@ class SimpleStatements:
         choices = self.choices
         if place.iterators and choices.chance(self.elementwise):
             return self._element(write)
-        kind = choices.pick("ssssssssaaaaaaallllllvvnnnnnkkuxxxoccw" + "d" * bool(write.indices) * 8)
+        kind = choices.pick("ssssssssaaaaaaallllllvvnnnnnkkkuxxxoccwgg" + "d" * bool(write.indices) * 8)
         match kind:
             case "s":
                 return self._store(write, "=")
@@ -67,6 +68,8 @@ class SimpleStatements:
                 return self._whole(write)
             case "d":
                 return self._indirect(write)
+            case "g":
+                return listed(write, self.fresh, self._targets(write))
         return []
 
     def _targets(self, write: Expressions) -> list[str]:
@@ -101,7 +104,7 @@ class SimpleStatements:
         target = self._part_of_target(write)
         if target is None:
             return []
-        value = write.array(target.shape, self.choices.pick((0, 1, 1, 2, 2)))
+        value = real(write.array(target.shape, self.choices.pick((0, 1, 1, 2, 2))), target)
         dtype = target.dtype
         if symbol == "=" and dtype.kind in "iub" and value.dtype.kind == "f":
             if dtype.kind != "i":
@@ -122,7 +125,7 @@ class SimpleStatements:
         if not names:
             return []
         name = self.choices.pick(names)
-        value = write.array(write.names[name].shape, 1)
+        value = real(write.array(write.names[name].shape, 1), Term(name, write.names[name]))
         symbol = self.choices.pick(("+=", "-=", "*="))
         return [] if write.names[name].dtype == bool else [f"{name} {symbol} {bare(value.text)}"]
 
@@ -189,6 +192,7 @@ class SimpleStatements:
             return [f"{name} {form} {bare(value.text)}"]
         if choices.chance(15):
             vectors = [name for name in write.arrays if write.names[name].ndim == 1 and write.names[name].dtype != bool]
+            vectors = [name for name in vectors if write.names[name].dtype.kind != "c"]
             if vectors:
                 argument = write.part(choices.pick(vectors), write.names[choices.pick(vectors)].shape)
                 if argument is not None:
@@ -215,9 +219,11 @@ class SimpleStatements:
         if array.dtype == bool:
             return [*lines, f"{name}[{text}] = {choices.pick(('True', 'False'))}"]
         others = [other for other in write.arrays if write.names[other].shape == array.shape]
+        is_complex = array.dtype.kind == "c"
+        others = [other for other in others if is_complex or write.names[other].dtype.kind != "c"]
         form = choices.pick("cccaaoor")
         if form == "r" and write.names[name].size:
-            function = choices.pick(("np.sum", "np.mean", "np.max"))
+            function = choices.pick(("np.sum", "np.mean", "np.sum" if is_complex else "np.max"))
             return [*lines, f"{self.fresh('s')} = {function}({name}[{text}])"]
         if form == "o" and others:
             other = choices.pick(others)
@@ -234,6 +240,8 @@ class SimpleStatements:
         shape = write.names[name].shape
         left, right = write.array(shape, 0), write.array(shape, 1)
         function = choices.pick(("add", "multiply", "subtract", "maximum", "minimum"))
+        if function in ("maximum", "minimum") and (left.is_complex or right.is_complex):
+            return []
         return [f"np.{function}({left.text}, {bare(right.text)}, out={name})"]
 
     def _exchange(self, write: Expressions) -> list[Node]:
@@ -244,13 +252,13 @@ class SimpleStatements:
         write.cuts.clear()
         name = first.text.partition("[")[0] if self.choices.chance(70) else self.choices.pick(self._targets(write))
         second = write.part(name, first.shape)
-        if second is None or first.text == second.text:
+        if second is None or first.text == second.text or first.is_complex != second.is_complex:
             return []
         if _is_copied_wrongly(first, second) or _is_copied_wrongly(second, first):
             return []
         if self.choices.chance(60):
             return [f"{first.text}, {second.text} = {second.text}, {first.text}"]
-        value = write.array(first.shape, 1)
+        value = real(write.array(first.shape, 1), second)
         if second.dtype.kind != "f" and value.dtype.kind == "f":
             return []
         return [f"{first.text}, {second.text} = {second.text}, {value.text}"]
@@ -277,7 +285,7 @@ class SimpleStatements:
         other = write.part(self.choices.pick(names), target.shape) if target is not None else None
         if target is None or other is None or target.is_bool or other.is_bool:
             return []
-        value = write.array(target.shape, 1)
+        value = real(real(write.array(target.shape, 1), target), other)
         if any(_is_copied_wrongly(one, two) for one in (target, other) for two in (target, other, value)):
             return []
         if "f" not in (target.dtype.kind, other.dtype.kind) and value.dtype.kind == "f":
@@ -291,7 +299,7 @@ class SimpleStatements:
         target = self._part_of_target(write, rank=0)
         if target is None or target.shape:
             return []
-        value = write.array((), choices.pick((1, 1, 2)))
+        value = real(write.array((), choices.pick((1, 1, 2))), target)
         if target.dtype.kind in "iu" and value.dtype.kind == "f":
             if target.dtype.kind == "u":
                 return []
@@ -311,8 +319,9 @@ class SimpleStatements:
         if not vectors:
             return []
         target = choices.pick(vectors)
-        form = choices.pick("uuugm")
-        source = choices.pick(write.arrays)
+        vectors = [each for each in vectors if write.names[each].dtype.kind == write.names[target].dtype.kind]
+        form = choices.pick("uuug" if write.names[target].dtype.kind == "c" else "uuugm")
+        source = choices.pick(vectors)
         count = len(write.names[index])
         value = "1"
         if write.names[source].ndim == 1 and len(write.names[source]) >= count and choices.chance(60):
@@ -350,6 +359,13 @@ def _is_copied_wrongly(target: Term, value: Term) -> bool:
         and first.strides != second.strides
         and np.shares_memory(first, second)
     )
+
+
+def real(value: Term, target: Term) -> Term:
+    """What can be stored where a target is: the real part of complex numbers where its elements are real."""
+    if not value.is_complex or target.is_complex:
+        return value
+    return Term(f"({value.text}).real", np.real(value.value))
 
 
 def bare(text: str) -> str:

@@ -67,7 +67,9 @@ class StatementWriter(SimpleStatements):
         if place.in_for and choices.chance(6):
             block.append(self._jump(write, place))
         else:
+            number = self.made
             block += self.simple(write, place)
+            self.hidden |= {f"e{made + 1}" for made in range(number, self.made)}
         if len(block) > before and self.draft.runs():
             return True
         del block[before:]

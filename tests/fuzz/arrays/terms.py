@@ -35,6 +35,10 @@ class Term(NamedTuple):
     def is_bool(self) -> bool:
         return self.dtype.kind == "b"
 
+    @property
+    def is_complex(self) -> bool:
+        return self.dtype.kind == "c"
+
 
 class Terms:
     """Writes constants, and elements and parts of arrays, for one place of a program.
@@ -56,7 +60,7 @@ class Terms:
         self.numbers = [
             name
             for name, value in names.items()
-            if isinstance(value, int | float | np.generic) and name not in self.iterators
+            if isinstance(value, int | float | complex | np.generic) and name not in self.iterators
         ]
         self.indices = [name for name in INDEX_ARRAYS if name in names]
         self.cuts: list[tuple[int, int, str]] = []
@@ -73,7 +77,7 @@ class Terms:
         except Exception:
             return None
         array = np.asarray(value)
-        if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8 or array.dtype == np.float16:
+        if array.dtype.kind not in "biufc" or array.dtype in (np.float16, np.longdouble, np.clongdouble):
             return None
         return None if array.ndim > 3 or array.size > _ELEMENTS else Term(text, value)
 
@@ -184,6 +188,8 @@ class Terms:
     def constant(self, like: np.dtype[Any] | None = None) -> str:
         """A number, as it is written, that goes with numbers of a type."""
         choices = self.choices
+        if like is not None and like.kind == "c" and choices.chance(50):
+            return choices.pick(("1j", "-0.5j", "(0.5 - 1j)", "(2 + 1j)"))
         if like is not None and like.kind in "iub" and choices.chance(85):
             return choices.pick(("1", "2", "3", "5") if like.kind == "u" else ("1", "2", "3", "-1", "-2"))
         return choices.pick(("0.5", "2.0", "-0.25", "1.5", "2", "1", "3"))
