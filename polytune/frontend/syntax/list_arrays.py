@@ -79,13 +79,13 @@ def _with_named_results(body: list[ast.stmt], meaning: Meaning, fresh: Callable[
     for node in [each for statement in body for each in ast.walk(statement)]:
         if isinstance(node, ast.Return) and node.value is not None and made_by_loops(node.value, meaning):
             name = fresh("result")
-            named = _Results(node, name)
+            named = _ResultNamer(node, name)
             changed = [made for each in statements for made in named.several(each)]
             statements = _without_list(changed, name, meaning, fresh) or statements
     return statements
 
 
-class _Results(ast.NodeTransformer):
+class _ResultNamer(ast.NodeTransformer):
     """Gives a name to what one ``return`` returns."""
 
     def __init__(self, node: ast.Return, name: str):

@@ -19,21 +19,21 @@ from polytune.frontend.syntax.comprehensions import Meaning, loops_around, place
 __all__ = ["filled_array", "made_by_loops", "with_displays_as_loops"]
 
 
-class _Repetition(NamedTuple):
+class _RepeatedList(NamedTuple):
     """``[a, b] * times``, of one element where it is not known how often."""
 
     elements: list[ast.expr]
     times: ast.expr
 
 
-def _repetition(node: ast.expr) -> _Repetition | None:
+def _repetition(node: ast.expr) -> _RepeatedList | None:
     """A list that is repeated; None for any other expression, as for a product of an array and a list beside it."""
     match node:
         case ast.BinOp(ast.List(elements), ast.Mult(), times) | ast.BinOp(times, ast.Mult(), ast.List(elements)):
             if isinstance(times, ast.List) or any(isinstance(each, ast.Starred | ast.List) for each in elements):
                 return None
             is_known = isinstance(times, ast.Constant) and isinstance(times.value, int)
-            return _Repetition(elements, times) if len(elements) == 1 or (elements and is_known) else None
+            return _RepeatedList(elements, times) if len(elements) == 1 or (elements and is_known) else None
     return None
 
 
@@ -58,11 +58,11 @@ def with_displays_as_loops(
         meaning: what names from outside of the function mean.
         fresh: gives a name that the function does not have, like the one given.
     """
-    writer = _Writer(name, meaning, fresh)
+    writer = _DisplayWriter(name, meaning, fresh)
     return [made for statement in copy.deepcopy(list(body)) for made in writer.several(statement)]
 
 
-class _Writer(ast.NodeTransformer):
+class _DisplayWriter(ast.NodeTransformer):
     """Writes loops in place of ``name = [...]``."""
 
     def __init__(self, name: str, meaning: Meaning, fresh: Callable[[str], str]):
