@@ -45,7 +45,7 @@ OF_MODULES = frozenset(
     words(
         """ArrayType ScalarType Signature
     Integer Is Nominal Space Version DeviceCode Part Partitioned current_threads keeps_code
-    NAME STRICT LOOPS SIGNATURE ARGUMENTS ARRAYS MEMORY WRITTEN INDEXES SCALARS SCRATCH RETURNED ZEROED KEPT
+    NAME STRICT LOOPS SIGNATURE ARGUMENTS ARRAYS MEMORY WRITTEN INDEXES SCALARS SCRATCH RETURNED RETURNS ZEROED KEPT
     PARAMETERS VERSIONS PARTITIONED parameters require check check_indexes scratch words result verify compute memory
     space __file__ dict True False None"""
     )
