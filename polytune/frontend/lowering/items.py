@@ -14,7 +14,7 @@ from polytune.frontend.inlining.outside_calls import is_method
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.meanings import Meaning, TupleBinding, ValueBinding
 from polytune.frontend.lowering.names import outside_object
-from polytune.frontend.scalars.tuples import inlined_call
+from polytune.frontend.scalars.tuples import inlined_call, item_of
 from polytune.frontend.syntax.comprehensions import placed
 from polytune.frontend.syntax.headers import with_rewritten_expressions
 
@@ -35,9 +35,12 @@ def with_items_named(frame: Frame, node: ast.stmt) -> ast.stmt:
 
 
 def is_by_tuple(frame: Frame, node: ast.AST) -> bool:
-    """Return whether an expression is an item of a tuple, or has one for a subscript: statements give these names."""
+    """Return whether an expression is an item or a part of a tuple, or has an item for a subscript: statements give
+    these names."""
     names = _ItemNames(frame, may_compute=True)
     match node:
+        case ast.Subscript(ast.Name(name), ast.Slice()) if isinstance(frame.bindings.get(name), TupleBinding):
+            return item_of(frame, node) is not None
         case ast.Subscript(value, index):
             return names.is_tuple(index) or names.is_tuple(value)
         case ast.Attribute(value):
