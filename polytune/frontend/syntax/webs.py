@@ -174,7 +174,7 @@ class _Webs:
         return self._read(node, _with(state, _defined([node])))
 
     def _around(self, targets: list[ast.expr], body: list[ast.stmt], state: _State) -> _State:
-        """What reaches the beginning of each iteration of a loop, and its end.
+        """The definitions that reach the beginning of each iteration of a loop, and its end.
 
         Args:
             targets: what the loop assigns in each.
@@ -235,12 +235,12 @@ def _defined(trees: Iterable[ast.AST]) -> dict[str, frozenset[_Definition]]:
 
 
 def _with(state: _State, definitions: Mapping[str, frozenset[_Definition]]) -> _State:
-    """What may have been the last definitions where some others may have been, too."""
+    """The last definitions there may have been, where some others may have been, too."""
     return {**state, **{name: state.get(name, frozenset({name})) | found for name, found in definitions.items()}}
 
 
 def _joined(first: _State, second: _State) -> _State:
-    """What may have been the last definitions where one or the other was."""
+    """The last definitions there may have been where one or the other was reached."""
     return {
         name: first.get(name, frozenset({name})) | second.get(name, frozenset({name})) for name in {**first, **second}
     }
