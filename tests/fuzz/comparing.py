@@ -54,7 +54,9 @@ def _compare_values(
     if wanted.dtype.kind not in "fc":
         different = wanted != found
     elif bounds is not None:
-        different = ~(np.abs(wanted - found) <= bounds)
+        with np.errstate(invalid="ignore"):
+            near = np.abs(wanted - found) <= bounds
+        different = ~(near | (wanted == found) | (np.isnan(wanted) & np.isnan(found)))
     elif sample.strict and not sample.tolerance:
         different = (bits(wanted) != bits(found)) & ~(np.isnan(wanted) & np.isnan(found))
     else:

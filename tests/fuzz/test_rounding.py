@@ -88,3 +88,16 @@ def test_exact_numbers_may_be_compared() -> None:
     assert half + half == 1.0 and not half * half > 0.25 and half <= 0.5 and (half * 0).error == 0
     with pytest.raises(UndecidedError):
         assert half * 0.1 + 0.3 == 0.35
+
+
+def test_infinities_of_the_program_itself_are_equal() -> None:
+    """They are no numbers with bounds, and their difference is none."""
+    source = "def kernel(A):\n    A[0] = np.inf\n    A[1] = np.nan\n    A[2] += 0.1\n"
+    sample, reference = prepared(Sample(source, (("A", "np.ones(3)"),), "A", False))
+    assert reference is not None and reference.bounds is not None
+    arguments = sample.arguments(sample.function())
+    sample.function()(*arguments.values)
+    compare(reference, arguments, None, sample)
+    arguments.values[0][0] = -np.inf
+    with pytest.raises(Difference):
+        compare(reference, arguments, None, sample)
