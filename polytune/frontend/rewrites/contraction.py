@@ -32,7 +32,14 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.lowering.frame import KernelWalk
 from polytune.frontend.program import Guard, Node, Perform, RangeLoop
-from polytune.frontend.rewrites.forwarding import Producer, is_computed_alike, mentioned, producer_of, value_at
+from polytune.frontend.rewrites.forwarding import (
+    Producer,
+    is_computed_alike,
+    mentioned,
+    producer_of,
+    value_at,
+    with_blocks,
+)
 from polytune.frontend.rewrites.readings import Reading, is_each_read_once, readings, reads_inside
 from polytune.frontend.scop import Array, ArrayRole
 
@@ -72,7 +79,7 @@ class _Contraction:
             nodes: the block.
             around: the loops that it stands in.
         """
-        made = tuple(self._inside(node, around) for node in nodes)
+        made = tuple(with_blocks(node, around, self.block) for node in nodes)
         for place in reversed(range(len(made))):  # a nest that is read in a later one still has one statement
             producer = producer_of(made[place])
             rest = None if producer is None else self._contracted(producer, made[place + 1 :], around)
@@ -82,14 +89,6 @@ class _Contraction:
                 self._mentioned.update(mentioned(rest))
                 made = (*made[:place], *rest)
         return made
-
-    def _inside(self, node: Node, around: tuple[RangeLoop, ...]) -> Node:
-        match node:
-            case RangeLoop(body=body):
-                return replace(node, body=self.block(body, (*around, node)))
-            case Guard(then=then, otherwise=otherwise):
-                return replace(node, then=self.block(then, around), otherwise=self.block(otherwise, around))
-        return node
 
     def _contracted(
         self, producer: Producer, rest: tuple[Node, ...], around: tuple[RangeLoop, ...]

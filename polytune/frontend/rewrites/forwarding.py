@@ -42,7 +42,15 @@ from polytune.frontend.scop import ArrayRole
 from polytune.records import dataclass
 from polytune.signature import ArrayType
 
-__all__ = ["Producer", "is_computed_alike", "mentioned", "producer_of", "value_at", "with_values_passed_on"]
+__all__ = [
+    "Producer",
+    "is_computed_alike",
+    "mentioned",
+    "producer_of",
+    "value_at",
+    "with_blocks",
+    "with_values_passed_on",
+]
 
 MOST_OPERATIONS = 60
 """The most nodes that a value may have that is computed where it is read."""
@@ -67,6 +75,26 @@ def with_values_passed_on(nodes: Sequence[Node], kernel: KernelWalk) -> tuple[No
     if not kernel.kept:
         return tuple(nodes)
     return _Forwarding(kernel, mentioned(nodes)).block(tuple(nodes), ())
+
+
+def with_blocks(
+    node: Node,
+    around: tuple[RangeLoop, ...],
+    block: Callable[[tuple[Node, ...], tuple[RangeLoop, ...]], tuple[Node, ...]],
+) -> Node:
+    """Rewrite the blocks in a loop or a branch.
+
+    Args:
+        node: the loop or branch; any other node stays as it is.
+        around: the loops that it stands in.
+        block: rewrites a block, given the loops that this stands in.
+    """
+    match node:
+        case RangeLoop(body=body):
+            return replace(node, body=block(body, (*around, node)))
+        case Guard(then=then, otherwise=otherwise):
+            return replace(node, then=block(then, around), otherwise=block(otherwise, around))
+    return node
 
 
 def mentioned(node: Any) -> Multiset[str]:
@@ -213,7 +241,7 @@ class _Forwarding:
             nodes: the block.
             around: the loops that it stands in.
         """
-        made = tuple(self._inside(node, around) for node in nodes)
+        made = tuple(with_blocks(node, around, self.block) for node in nodes)
         self._around = around
         place = 0
         while place < len(made):
@@ -228,14 +256,6 @@ class _Forwarding:
             # What was computed before may be passed on now.
             place = 0
         return made
-
-    def _inside(self, node: Node, around: tuple[RangeLoop, ...]) -> Node:
-        match node:
-            case RangeLoop(body=body):
-                return replace(node, body=self.block(body, (*around, node)))
-            case Guard(then=then, otherwise=otherwise):
-                return replace(node, then=self.block(then, around), otherwise=self.block(otherwise, around))
-        return node
 
     def _passed_on(self, producer: Producer, rest: tuple[Node, ...]) -> tuple[Node, ...] | None:
         """Rewrite what follows a nest in its block, so that values are computed where they were read; None where that
