@@ -1,8 +1,11 @@
 """Fixtures of the tests of running kernels."""
 
+import time
+
 import pytest
 
 from polytune.runtime.calls.settled import NOT_MADE, SettledCalls
+from polytune.runtime.teams.helpers import Helpers
 
 SOURCE = '''\
 """Adds one to every element, in parallel: a module as code generation writes it, but small."""
@@ -45,9 +48,19 @@ def source() -> str:
 
 @pytest.fixture
 def made(monkeypatch) -> list[bool]:
-    """Of each call whether it went the short way."""
+    """Of each call whether it went the short way.
+
+    A call is over when its helpers are out of it: on a busy machine one may be off its core for long, and the next call
+    would go the long way.
+    """
     found: list[bool] = []
-    make = SettledCalls.make
+    make, run = SettledCalls.make, Helpers.run
+
+    def awaited(self, function, context, workers):
+        run(self, function, context, workers)
+        while not self.is_free:
+            time.sleep(1e-4)
+        context.is_left = False
 
     def noted(self, arguments):
         returned = make(self, arguments)
@@ -55,4 +68,5 @@ def made(monkeypatch) -> list[bool]:
         return returned
 
     monkeypatch.setattr(SettledCalls, "make", noted)
+    monkeypatch.setattr(Helpers, "run", awaited)
     return found
