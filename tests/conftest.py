@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.device_versions.real_gpu import VARIABLE
 from tests.selection import ROOT, has_quick_tests, mark
 
 # Tests leave little garbage, and they and what each process keeps of kernels are much to look through.
@@ -38,10 +39,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run a sample of the tests of OpenCL on Intel's driver for processors, though another driver runs them",
     )
     parser.addoption(
+        "--gpu",
+        action="store_true",
+        help="run the tests of device versions, and random programs, on this machine's first CUDA device",
+    )
+    parser.addoption(
         "--renew-golden",
         action="store_true",
         help="write what is generated now to tests/golden/texts, to be read before it is committed",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--gpu"):
+        os.environ[VARIABLE] = "1"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,6 +16,7 @@ from polytune.runtime.partitioned import pool
 from polytune.runtime.partitioned.pool import BufferPool
 from tests.device_stand_in.build import CannotBuildError
 from tests.device_stand_in.load import StandIn, load
+from tests.device_versions.real_gpu import VARIABLE, RealGpu
 
 
 class RubbishPool(BufferPool):
@@ -32,15 +34,19 @@ class RubbishPool(BufferPool):
         return buffer
 
 
-def cuda_stand_in() -> StandIn | None:
-    """The stand-in for a CUDA device; None where it cannot be built."""
+def cuda_stand_in() -> StandIn | RealGpu | None:
+    """The stand-in for a CUDA device, or with ``--gpu`` a real one; None where it cannot be built."""
+    if os.environ.get(VARIABLE):
+        return RealGpu()
     try:
         return load()
     except CannotBuildError:
         return None
 
 
-def _cuda(stand_in: StandIn | None) -> Listing:
+def _cuda(stand_in: StandIn | RealGpu | None) -> Listing:
+    if isinstance(stand_in, RealGpu):
+        return stand_in.listing()
     if stand_in is None:
         return Listing("CUDA", (), "the stand-in cannot be built here")
     return Listing("CUDA", (Found("cuda:0", "stand-in", "stand-in", True, stand_in.device),))
