@@ -51,7 +51,7 @@ from polytune.records import dataclass
 
 DIVISIONS = ("/", "//", "%")
 _CONVERSIONS = ("half_value", "half_bits", "half_rounded")
-_SIMPLE_CALLS = ("real", "imag", "conjugate", "complex", "rounded", "floor", "ceil", "trunc", *_CONVERSIONS)
+_SIMPLE_CALLS = ("real", "imag", "conjugate", "complex", "rounded", "floor", "ceil", "trunc", "rint", *_CONVERSIONS)
 _MOST_UNROLLED = 32
 _LINE_BYTES = 64  # of a line of the caches, beyond which elements lie in lines of their own
 

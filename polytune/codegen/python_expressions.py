@@ -86,7 +86,7 @@ _BY_WAY_OF = {
 """Integers that floats are converted to by way of others, as NumPy does: of numbers that they cannot hold, LLVM's
 vectors would give others than its scalars do."""
 
-_NUMPY_ONLY = ("cbrt", "fmod", "minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc")
+_NUMPY_ONLY = ("cbrt", "fmod", "minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc", "rint")
 """Calls that are NumPy's: those that ``math`` or Numba's ``math`` lacks, and those that keep a float a float."""
 
 

@@ -19,7 +19,7 @@ from polytune.frontend.scalars import bits
 
 Build = Callable[[list[Value]], Value]
 
-CHEAP_FUNCTIONS = ("minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc", "copysign")
+CHEAP_FUNCTIONS = ("minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc", "rint", "copysign")
 """The functions that cost about what an addition does."""
 
 

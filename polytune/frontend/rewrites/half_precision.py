@@ -42,7 +42,7 @@ _WIDE = "float32"
 _EXACT = ("min", "max")
 """The operators whose results are one of their operands."""
 
-_EXACT_CALLS = ("rounded", "floor", "ceil", "trunc", "sign", "minimum", "maximum", "fmin", "fmax", "copysign")
+_EXACT_CALLS = ("rounded", "floor", "ceil", "trunc", "rint", "sign", "minimum", "maximum", "fmin", "fmax", "copysign")
 """The functions whose results are float16 where their arguments are."""
 
 

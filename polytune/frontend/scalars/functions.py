@@ -1,7 +1,8 @@
 """The functions that may be called on numbers: Python's, those of ``math``, and NumPy's on scalars.
 
 A ``Call`` node carries the ``math`` module's name of a function (``asin``, ``atan2``, ...), whichever module the source
-took it from; NumPy's own are ``minimum``, ``maximum`` (NaN wins), ``fmin``, ``fmax`` (NaN loses) and ``sign``.
+took it from; NumPy's own are ``minimum``, ``maximum`` (NaN wins), ``fmin``, ``fmax`` (NaN loses), ``sign``, and
+``rint`` (the nearest integer, of two the even one).
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ CALLS = (
     "floor",
     "ceil",
     "trunc",
+    "rint",
     "pow",
     "atan2",
     "hypot",
@@ -230,15 +232,7 @@ def _clipped(arguments: list[Value]) -> Value:
 def _to_even(arguments: list[Value]) -> Value:
     """``np.round``: the nearest integer, of two the even one, with the sign of the number."""
     argument = arguments[0]
-    if argument.is_integer:
-        return argument
-    below = call("floor", [argument], python=False)
-    above = binary("+", below, constant(1.0))
-    distance = binary("-", argument, below)
-    half = constant(0.5)
-    is_even = compare("==", binary("%", below, constant(2.0)), constant(0.0))
-    down = logical("or", [compare("<", distance, half), logical("and", [compare("==", distance, half), is_even])])
-    return call("copysign", [select(down, below, above), argument], python=False)
+    return argument if argument.is_integer else call("rint", [argument], python=False)
 
 
 def _floating(arguments: list[Value]) -> list[Value]:

@@ -57,6 +57,7 @@ FLOAT_CALLS = {
     "floor": 1,
     "ceil": 1,
     "trunc": 1,
+    "rint": 1,
     "pow": 2,
     "atan2": 2,
     "hypot": 2,

@@ -146,6 +146,7 @@ _LLVM = {
     np.floor: "floor",
     np.ceil: "ceil",
     np.trunc: "trunc",
+    np.rint: "rint",
 }
 """Functions of one float that LLVM has a name for."""
 
