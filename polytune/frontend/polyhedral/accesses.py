@@ -94,10 +94,14 @@ class _Collector:
                         assigned |= {target.array}
                 case Branch(condition, then, otherwise):
                     yield from self.expression(condition, guard, assigned, certain)
-                    within = certain and self.is_affine(condition)
-                    left = yield from self.operations(then, self.restrict(guard, condition), within, assigned)
                     negated = self.restrict(guard, Unary("not", condition, "bool"))
-                    right = yield from self.operations(otherwise, negated, within, assigned)
+                    sides = (
+                        _listed(self.operations(then, self.restrict(guard, condition), certain, assigned)),
+                        _listed(self.operations(otherwise, negated, certain, assigned)),
+                    )
+                    left, right = (after for _, after in sides)
+                    for references, _ in sides:
+                        yield from references if self.is_affine(condition) else _on_data(references, left & right)
                     assigned = left & right
                     # What follows a jump happens only where it was not made.
                     if _jumps(then):
@@ -221,6 +225,34 @@ def _is_of_scalars(operation: Operation) -> bool:
     return isinstance(operation, Assign) and not any(
         isinstance(part, Element) and part.subscripts for part in walk(operation)
     )
+
+
+def _listed(
+    references: Generator[Reference, None, frozenset[str]],
+) -> tuple[tuple[Reference, ...], frozenset[str]]:
+    """The references of operations as a sequence, and the scalars that are assigned after them."""
+    found: list[Reference] = []
+    while True:
+        try:
+            found.append(next(references))
+        except StopIteration as end:
+            return tuple(found), end.value
+
+
+def _on_data(references: Sequence[Reference], assigned: frozenset[str]) -> Iteration[Reference]:
+    """The references of one side of a branch that data decide on.
+
+    A write that is certain on this side may happen or not, but for those to the scalars that both sides assign: of the
+    writes to such a scalar, on whichever side, one happens, so that together they overwrite it.
+
+    Args:
+        references: those of the side, with the kinds that they have where control comes there.
+        assigned: the scalars that hold a new value after the branch, whichever side control takes.
+    """
+    for each in references:
+        overwrites = each.kind is AccessKind.MUST_WRITE and each.element.array in assigned
+        kind = AccessKind.MAY_WRITE if each.kind is AccessKind.MUST_WRITE and not overwrites else each.kind
+        yield replace(each, kind=kind, certain=False)
 
 
 def _jumps(operations: Sequence[Operation]) -> bool:

@@ -1,28 +1,42 @@
 """Dependences of a SCoP: which statement instance must come before which, and why.
 
 Those of scalars that are assigned and read under one condition are as exact as without the condition.  The statements
-of a loop that may end early are each under the test that it has not ended, so that what they write may not happen, and
-a read of ``t`` in ``t = ...; use(t)`` seems to see all earlier values of ``t``.  But where the read happens so does the
-write: both test one value of the same scalars.
+of a loop that may end early are each under the test that it has not ended, and those of loops in ``if mask[i]: ...``
+under that test, so that what they write may not happen, and a read of ``t`` in ``t = ...; use(t)`` seems to see all
+earlier values of ``t``.  But where the read happens so does the write: both test one value of the same scalars, or the
+same elements of arrays that nothing writes.
 
-Let x be a scalar all of whose accesses are in statements ``if C: ...`` with one C over scalars G. The dataflow
-analysis of x takes its assignments for certain. With F the flow that it finds, ``{ W[i] -> R[j] }``, and ``K = { S[i]
--> V[v] }`` the assignment of each g in G whose value an instance tests, ``K(w) = K(r)`` has to hold for each pair (w,
-r) in F. Then w is executed where r is, so that r sees no value from before w. The false dependences that the analysis
-leaves out, from a to a later write w' with the certain write w between them, follow from those from a to w and from w
-to w', which hold for instances whether or not the condition is true.
+Let x be a scalar all of whose accesses are in statements ``if C: ...`` with one C over scalars and such elements G. The
+dataflow analysis of x takes its assignments for certain. With F the flow that it finds, ``{ W[i] -> R[j] }``, and
+``K = { S[i] -> V[v] }`` the assignment of each scalar g in G whose value an instance tests, ``{ S[i] -> A[a] }`` the
+element where g is one, ``K(w) = K(r)`` has to hold for each pair (w, r) in F. Then w is executed where r is, so that r
+sees no value from before w. The false dependences that the analysis leaves out, from a to a later write w' with the
+certain write w between them, follow from those from a to w and from w to w', which hold for instances whether or not
+the condition is true.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import Any
 
 import islpy as isl
 
-from polytune.frontend.expression import Assign, Branch, Compare, Constant, Element, Expression, Logical, walk
+from polytune.frontend.expression import (
+    Assign,
+    Branch,
+    Compare,
+    Constant,
+    Element,
+    Expression,
+    Logical,
+    Unary,
+    children,
+    walk,
+)
+from polytune.frontend.polyhedral.accesses import elements_in_order
 from polytune.frontend.polyhedral.budget import within_budget
 from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop, Statement
 from polytune.records import dataclass
@@ -246,18 +260,18 @@ class Guarded:
 
     Attributes:
         accesses: all of them in source order, with the kinds that they have where the condition is true.
-        guards: the scalars that the condition is over.
+        guards: the scalars, and the elements of arrays that nothing writes, that the condition is over.
         statements: the statements that make the accesses.
     """
 
     accesses: tuple[Access, ...]
-    guards: frozenset[str]
+    guards: tuple[Element, ...]
     statements: tuple[Statement, ...]
 
 
 def guarded_scalar(name: str, scop: Scop) -> Guarded | None:
-    """The accesses to a scalar all of whose statements are under one condition over other scalars; None where they are
-    not, or where that makes no write certain.
+    """The accesses to a scalar all of whose statements are under one condition over other scalars and elements that
+    nothing writes; None where they are not, or where that makes no write certain.
 
     Args:
         name: the scalar.
@@ -269,9 +283,9 @@ def guarded_scalar(name: str, scop: Scop) -> Guarded | None:
     conditions = [_condition(statement) for statement in statements]
     if not conditions or conditions[0] is None or any(each != conditions[0] for each in conditions):
         return None
-    leaves = [leaf for leaf in walk(conditions[0]) if isinstance(leaf, Element)]
-    guards = frozenset(leaf.array for leaf in leaves)
-    if not guards or name in guards or any(leaf.subscripts for leaf in leaves):
+    guards = tuple(dict.fromkeys(_tested(conditions[0])))
+    subscripted = {guard.array for guard in guards if guard.subscripts}
+    if not guards or any(guard.array == name for guard in guards) or subscripted & _written(scop):
         return None
     accesses = [access for statement in statements for access in _accesses(statement, name)]
     if not any(access.kind is AccessKind.MUST_WRITE for access in accesses):
@@ -290,10 +304,13 @@ def sees_certain_writes(guarded: Guarded, flow: isl.UnionMap, flows: Mapping[str
         scop: their kernel.
     """
     instances = domain_of(scop, guarded.statements).intersect_params(scop.context)
-    for guard in sorted(guarded.guards):
-        if guard not in flows or not _is_assigned_for_certain(guard, scop):
+    for guard in guarded.guards:
+        if guard.subscripts:
+            tested = _elements_read(guard, guarded.statements, scop).intersect_domain(instances)
+        elif guard.array not in flows or not _is_assigned_for_certain(guard.array, scop):
             return False
-        tested = flows[guard].intersect_range(instances).reverse()
+        else:
+            tested = flows[guard.array].intersect_range(instances).reverse()
         if not tested.is_single_valued() or not instances.is_subset(tested.domain()):
             return False
         values = flow.apply_domain(tested).apply_range(tested)
@@ -303,19 +320,56 @@ def sees_certain_writes(guarded: Guarded, flow: isl.UnionMap, flows: Mapping[str
 
 
 def _condition(statement: Statement) -> Expression | None:
-    """The condition that all of a statement is under: over scalars and constants, so that it has one value as long as
-    none of these is assigned; None where there is none."""
+    """The condition that all of a statement is under: over scalars, elements and constants, so that it has one value as
+    long as none of these is assigned; None where there is none."""
     match statement.operations:
-        case (Branch(condition, _, ()),):
-            plain = all(_is_plain(leaf) for leaf in walk(condition))
-            return condition if plain else None
-        case _:
-            return None
+        case (Branch(condition, _, ()),) if _is_plain(condition):
+            return condition
+    return None
 
 
-def _is_plain(leaf: object) -> bool:
-    """Return whether a part of a condition is no more than the operators and the scalars and constants it is of."""
-    return isinstance(leaf, Compare | Logical | Constant | Element)
+def _is_plain(condition: Expression) -> bool:
+    """Return whether a condition is no more than comparisons of scalars, elements and constants: what is computed may
+    be rounded in one place as it is not in another."""
+    match condition:
+        case Compare() | Logical() | Unary("not"):
+            return all(_is_plain(each) for each in children(condition))
+    return isinstance(condition, Constant | Element)
+
+
+def _tested(condition: Expression) -> Iterator[Element]:
+    """The scalars and elements that a plain condition is over."""
+    if isinstance(condition, Element):
+        yield condition
+    else:
+        for each in children(condition):
+            yield from _tested(each)
+
+
+def _elements_read(element: Element, statements: Iterable[Statement], scop: Scop) -> isl.UnionMap:
+    """``{ S[i] -> A[a] }``, the element of an array that an instance reads by a reference.
+
+    Args:
+        element: the reference, which each of the statements makes.
+        statements: those whose instances are asked for.
+        scop: their kernel.
+    """
+    return joined(
+        (
+            isl.UnionMap.from_map(access.relation)
+            for statement in statements
+            for (read, is_write), access in zip(
+                elements_in_order(statement.operations), statement.accesses, strict=True
+            )
+            if read == element and not is_write
+        ),
+        scop,
+    )
+
+
+def _written(scop: Scop) -> frozenset[str]:
+    """The arrays and scalars that statements write."""
+    return frozenset(access.array for statement in scop.statements for access in statement.accesses if access.is_write)
 
 
 def _accesses(statement: Statement, name: str) -> Sequence[Access]:
