@@ -75,10 +75,10 @@ def _add_terms(expression: Expression, factor: int, terms: dict[Expression | Non
 
 def in_one_order(element: Element) -> Element:
     """The element with sums in its subscripts in one order, so that two ways to name a place are the same one."""
-    return replace(element, subscripts=tuple(_as_sum(subscript) for subscript in element.subscripts))
+    return replace(element, subscripts=tuple(as_sum(subscript) for subscript in element.subscripts))
 
 
-def _as_sum(index: Expression) -> Expression:
+def as_sum(index: Expression) -> Expression:
     """An index expression as a sum of its terms, in an order of their own, and its constant."""
     terms = terms_of(index)
     constant = terms.pop(None, 0)

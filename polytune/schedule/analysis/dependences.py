@@ -33,7 +33,6 @@ from polytune.frontend.expression import (
     Expression,
     Logical,
     Unary,
-    children,
     walk,
 )
 from polytune.frontend.polyhedral.accesses import elements_in_order
@@ -331,19 +330,29 @@ def _condition(statement: Statement) -> Expression | None:
 def _is_plain(condition: Expression) -> bool:
     """Return whether a condition is no more than comparisons of scalars, elements and constants: what is computed may
     be rounded in one place as it is not in another."""
-    match condition:
-        case Compare() | Logical() | Unary("not"):
-            return all(_is_plain(each) for each in children(condition))
-    return isinstance(condition, Constant | Element)
+    operands = _operands(condition)
+    return all(map(_is_plain, operands)) if operands else isinstance(condition, Constant | Element)
 
 
 def _tested(condition: Expression) -> Iterator[Element]:
     """The scalars and elements that a plain condition is over."""
     if isinstance(condition, Element):
         yield condition
-    else:
-        for each in children(condition):
-            yield from _tested(each)
+    for operand in _operands(condition):
+        yield from _tested(operand)
+
+
+def _operands(condition: Expression) -> tuple[Expression, ...]:
+    """The operands of what a plain condition is made of; none of anything else."""
+    match condition:
+        case Compare(left=left, right=right):
+            return left, right
+        case Logical(operands=operands):
+            return operands
+        case Unary("not", operand):
+            return (operand,)
+        case _:
+            return ()
 
 
 def _elements_read(element: Element, statements: Iterable[Statement], scop: Scop) -> isl.UnionMap:

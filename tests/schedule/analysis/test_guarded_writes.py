@@ -86,6 +86,28 @@ def where_selected(A, x):
                 x[place] += A[i, j]
 
 
+def where_two_are_selected(A, x):
+    """The condition is over two elements and a scalar that is assigned once."""
+    least = 0.1 * x.shape[0]
+    for i in range(x.shape[0]):
+        if A[i, 0] > 0.2 and not (A[i, 1] < 0.3 or x[0] == least):
+            for j in range(A.shape[1]):
+                place = int(A[i, j] * 4.0)
+                A[i, 4 - place] = 0.5
+                x[i] += place
+
+
+def where_columns_are_selected(A, x):
+    """Each element is under a condition over its own row and column; what is read may be of another one."""
+    for i in range(1, x.shape[0]):
+        for j in range(A.shape[1]):
+            if A[i, 0] > 0.4 and A[j, 1] > 0.4:
+                t = A[i, j] * 2.0
+                x[i] += t
+            if A[i, 0] > 0.4 and A[0, 1] > 0.4:
+                x[i] -= t
+
+
 def where_another_is_selected(A, x):
     """The read is under the condition of another row than the write."""
     for i in range(1, x.shape[0]):
@@ -94,7 +116,7 @@ def where_another_is_selected(A, x):
                 t = A[i, j] * 2.0
                 x[i] += t
             if A[i - 1, 0] > 0.4:
-                x[i] -= t  # noqa: F821
+                x[i] -= t
 
 
 def where_the_mask_changes(A, x):
@@ -199,7 +221,9 @@ def test_what_every_way_assigns_is_private(function: Callable[..., None], variab
         assert dependences.flow[name].reverse().is_single_valued() or function is on_both_sides
 
 
-@pytest.mark.parametrize("function", [where_another_is_selected, on_one_side, read_on_one_side])
+@pytest.mark.parametrize(
+    "function", [where_another_is_selected, where_columns_are_selected, on_one_side, read_on_one_side]
+)
 def test_values_that_a_way_leaves_as_they_are_keep_loops_serial(function: Callable[..., None]) -> None:
     plans = stages_of(function, arguments()).plans
     assert plans
@@ -213,6 +237,7 @@ def test_rows_are_shared_out_where_both_sides_assign() -> None:
 
 FUNCTIONS = (
     *(roots, carried, read_after, carried_on, in_two_loops, where_selected, where_another_is_selected),
+    *(where_two_are_selected, where_columns_are_selected),
     *(where_the_mask_changes, on_both_sides, on_one_side, read_on_one_side),
 )
 
