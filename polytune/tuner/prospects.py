@@ -28,6 +28,7 @@ _CALLS_BETWEEN_QUESTIONS = 32
 _FIRST_LOSS = 2.0  # calls, of other numbers, while few have been tried: half the threads, a row for a tile
 _NEAR = 3.0  # times the first choice
 _DOUBT = 0.4  # standard deviation of the logarithm of how many times longer than predicted something takes
+_DOUBT_OF_SCALE = 0.3  # of the logarithm by which the best one takes longer or shorter than predicted, beside that
 _LEAST_IMPROVEMENT = 0.001  # so that in the end, everything is tried
 _ROUND_DOUBT = 1.5  # times what a round of a race loses as far as is known
 
@@ -137,14 +138,16 @@ class Prospects:
 
         What it may save is the expected improvement on the best one: the prediction is wrong by a factor whose
         logarithm is normally distributed, so that what is expected to be as fast may save an eighth, and what is
-        expected to be slower something too.
+        expected to be slower something too.  Where the best one takes many times longer than predicted, or a small part
+        of it, as where few elements fulfil a condition, less is known of the others too.
 
         Args:
             configuration: what may be tried.
             best: the best one known, with its run time in seconds.
             ledger: the calls so far.
         """
-        improvement = max(expected_improvement(self._expected(configuration, best)), _LEAST_IMPROVEMENT)
+        improvement = expected_improvement(self._expected(configuration, best), self._doubt(best))
+        improvement = max(improvement, _LEAST_IMPROVEMENT)
         cost, calls = self.disturbance(configuration, ledger), max(_FEWEST_CALLS, ledger.calls)
         if calls * best[1] * improvement >= cost:
             return None
@@ -161,6 +164,14 @@ class Prospects:
             if own is not None and known:
                 return own / known
         return 1.0
+
+    def _doubt(self, best: tuple[Configuration, float]) -> float:
+        """Return the standard deviation of the logarithm of how many times longer than predicted something takes, by
+        how the best one does."""
+        known = None if self._prediction is None else self._prediction(best[0])
+        if not known or best[1] <= 0:
+            return _DOUBT
+        return math.hypot(_DOUBT, _DOUBT_OF_SCALE * math.log(best[1] / known))
 
     def loss(
         self,
@@ -251,19 +262,20 @@ class Prospects:
         return objection
 
 
-def expected_improvement(expected: float) -> float:
+def expected_improvement(expected: float, doubt: float = _DOUBT) -> float:
     """Return what share of the best one's time a configuration is expected to save, of which a model says how many
     times longer it takes; what turns out to take longer saves nothing.
 
     Args:
         expected: so many times.
+        doubt: the standard deviation of the logarithm of the factor by which it is wrong.
     """
     if expected <= 0:
         return 1.0
     # Of a factor with the median `expected`: the mean of max(0, 1 - factor).
-    distance = -math.log(expected) / _DOUBT
+    distance = -math.log(expected) / doubt
     part = NormalDist().cdf(distance)
-    return part - expected * math.exp(_DOUBT**2 / 2) * NormalDist().cdf(distance - _DOUBT)
+    return part - expected * math.exp(doubt**2 / 2) * NormalDist().cdf(distance - doubt)
 
 
 def _worst(losses: Sequence[float], least: float) -> float:

@@ -262,11 +262,12 @@ def test_what_saves_nothing_is_compiled_last_however_quickly():
     assert order.index("d") <= 1
 
 
-def begun_after(call: float, expected: float, most: int, **settings) -> int | None:
+def begun_after(call: float, expected: float, most: int, scale: float = 1.0, **settings) -> int | None:
     """After how many calls of so many seconds another version, which is expected to take so many times longer, is
-    compiled beside them in a second; None if not after `most`."""
+    compiled beside them in a second; None if not after `most`.  Both are predicted to take ``scale`` times what the
+    calls do."""
     space = Space([Nominal("version", ("a", "b"))])
-    predicted = {"a": call, "b": expected * call}
+    predicted = {"a": scale * call, "b": scale * expected * call}
     tuner = OnlineTuner(
         space,
         compilation=lambda configuration: 1.0,
@@ -293,6 +294,13 @@ def test_nothing_is_compiled_that_cannot_pay_by_then():
     assert slower is not None and slower > 2 * as_fast
     long = begun_after(0.1, 1.0, 200)
     assert long == pytest.approx(early / 10, abs=5), "300 calls are expected in any case"
+
+
+def test_less_is_known_where_the_first_choice_takes_a_small_part_of_what_is_predicted():
+    known, wrong = begun_after(1e-2, 2.0, 40_000), begun_after(1e-2, 2.0, 40_000, scale=30.0)
+    assert wrong is not None
+    assert known is None or known > 4 * wrong
+    assert begun_after(1e-2, 2.0, 40_000, scale=1 / 30) == wrong
 
 
 def test_what_is_expected_to_be_far_slower_is_compiled_in_the_end():
