@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from polytune.codegen.affine_range import difference
 from polytune.codegen.iteration_work import DIVISIONS
@@ -97,18 +97,33 @@ class AutoVectorisation:
             each for node in nodes if isinstance(node, Compute) for each in node.operations if isinstance(each, Assign)
         ]
         may_depend = loop.variable not in place.region.independent
-        assigned: set[str] = set()
-        longest = 0
+        fixed = [each for each in assigns if place.position not in place.varying(each.target)]
+        carried = {
+            target
+            for target in dict.fromkeys(each.target for each in fixed)
+            if _is_carried(target, assigns) and not self._is_free_sum(target, assigns, place)
+        }
+        longest = _carried_chain(assigns, carried) if carried else 0
         for number, each in enumerate(assigns):
-            if place.position not in place.varying(each.target):
-                # An accumulation, which may be taken apart where its order is free, or a value of this iteration.
-                is_carried = each.target in walk(each.value) and each.target.array not in assigned
-                if is_carried and (self.strict or not _is_sum(each) or _stays_in_memory(each, place)):
-                    longest = max(longest, _depth(each.value))
-            elif may_depend and _is_waited_for(assigns, number, place):
+            if place.position in place.varying(each.target) and may_depend and _is_waited_for(assigns, number, place):
                 longest = max(longest, _chain(assigns, number, place), 1)
-            assigned.add(each.target.array)
         return longest
+
+    def _is_free_sum(self, target: Element, assigns: Sequence[Assign], place: LoopPlace) -> bool:
+        """Return whether all that a loop does with an element is to accumulate into it, which may be taken apart, as
+        the order is free.
+
+        Args:
+            target: the element, which is the same in all iterations.
+            assigns: those of an iteration, in their order.
+            place: where the loop is.
+        """
+        own = [each for each in assigns if each.target == target]
+        return (
+            not self.strict
+            and all(_is_sum(each) and not _stays_in_memory(each, place) for each in own)
+            and not any(target in walk(each.value) for each in assigns if each.target != target)
+        )
 
     def sums_in_memory(self, nodes: Sequence[Node], place: LoopPlace) -> int:
         """Return how many sums are loaded and stored in each iteration of the innermost loop, which waits for the one
@@ -165,6 +180,45 @@ def _stays_in_memory(each: Assign, place: LoopPlace) -> bool:
 def _branches(node: Expression) -> bool:
     """Return whether a value is one of two of which at least one is no number: machine code computes only that one."""
     return isinstance(node, Select) and not (isinstance(node.then, Constant) and isinstance(node.otherwise, Constant))
+
+
+def _is_carried(target: Element, assigns: Sequence[Assign]) -> bool:
+    """Return whether an iteration reads of an element that is the same in all what the one before has left there."""
+    for each in assigns:
+        if target in walk(each.value):
+            return True
+        if each.target == target:
+            return False
+    return False
+
+
+_ITERATIONS = 4
+"""The number of iterations after which the time between two of them is what it stays: circles of waiting go by way of
+few variables."""
+
+
+def _carried_chain(assigns: Sequence[Assign], carried: Collection[Element]) -> int:
+    """Return how many operations one after another an iteration waits for of the one before, by way of elements that
+    are the same in all iterations.
+
+    That is the mean weight of the longest circle of dependences: the time by which an iteration ends later than the one
+    before it where everything else takes none, and each operation begins when its operands are there.
+
+    Args:
+        assigns: those of an iteration, in their order.
+        carried: the elements by way of which iterations wait for others.
+    """
+    ready: dict[Element, int] = dict.fromkeys(carried, 0)
+    ends: list[int] = []
+    for _ in range(2 * _ITERATIONS):
+        for each in assigns:
+            found = _path(each.value, ready.get)
+            if found is None:
+                ready.pop(each.target, None)
+            else:
+                ready[each.target] = found
+        ends.append(max((ready[each] for each in carried if each in ready), default=0))
+    return -((ends[_ITERATIONS - 1] - ends[-1]) // _ITERATIONS)
 
 
 def _is_waited_for(assigns: Sequence[Assign], number: int, place: LoopPlace) -> bool:

@@ -157,6 +157,46 @@ def waits(function, *arguments) -> dict[str, float]:
     }
 
 
+def trends(a, b):
+    """Level and slope of rows: an iteration waits for both of the one before, the level by way of three operations."""
+    for i in range(a.shape[0]):
+        level, slope = a[i, 0], 0.0
+        for j in range(1, a.shape[1]):
+            gap = a[i, j] - level
+            level = level + 0.5 * gap
+            slope = slope + gap
+            b[i, j] = slope
+
+
+def totals(a, b):
+    """Sums, of which the order is free, of values that no other iteration has."""
+    for i in range(a.shape[0]):
+        total = 0.0
+        for j in range(a.shape[1]):
+            part = a[i, j] * a[i, j]
+            total = total + part
+        b[i, 0] = total
+
+
+def swapped(a, b):
+    """Two variables take turns, so that a circle of waiting goes through two iterations: three operations in both."""
+    for i in range(a.shape[0]):
+        last, one_before = a[i, 0], a[i, 1]
+        for j in range(a.shape[1]):
+            now = one_before * 0.5
+            one_before = last + now * 0.25
+            last = now
+            b[i, j] = now
+
+
+def test_variables_of_the_iteration_before_are_waited_for():
+    square = np.ones((60, 60))
+    counted = {each: waits(each, square, square.copy())["source"] for each in (trends, totals, swapped)}
+    assert counted[trends] == 60 * 59 * 3, "level - gap - product - level"
+    assert counted[totals] == 0
+    assert 60 * 60 * 1.5 <= counted[swapped] <= 60 * 60 * 3
+
+
 def test_what_is_read_ahead_of_what_is_written_waits_for_nothing():
     square = np.ones((60, 60))
     assert not any(waits(relaxed, square, square.copy(), 4).values()), "though tiles of all steps write what they read"
