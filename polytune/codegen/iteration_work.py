@@ -227,7 +227,7 @@ class IterationReader:
         if not element.subscripts or (region is not None and element.array in region.local):
             return
         near = element.subscripts[0 if self._layout(element) == "F" else -1]
-        varying = range(len(place.loops)) if _is_of_data(element) else sorted(place.varying(element))
+        varying = range(len(place.loops)) if is_of_data(element) else sorted(place.varying(element))
         size, along = np.dtype(element.dtype).itemsize, self._along(element, near, place)
         pitch = size
         if along == -1 and not is_vector:
@@ -260,7 +260,7 @@ class IterationReader:
         far = {k for each in element.subscripts if each is not near for k in place.positions(each)}
         if region is not None and place.position in far and any(each.name == element.array for each in region.buffers):
             return place.position  # what lies in a buffer is in the order in which it is used
-        if _is_of_data(element):
+        if is_of_data(element):
             return -2
         for k in (place.position, *of_near[-1:]):
             if k in of_near and k not in far and step_along(near, place.loops[k]) in (1, -1):
@@ -336,6 +336,6 @@ def _combined(element: Element, place: LoopPlace, varying: Sequence[int]) -> _Co
     return tuple(found)
 
 
-def _is_of_data(element: Element) -> bool:
+def is_of_data(element: Element) -> bool:
     """Return whether a subscript depends on data."""
     return any(isinstance(part, Element) for subscript in element.subscripts for part in walk(subscript))

@@ -9,11 +9,14 @@ follows the sizes of tiles.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import assert_never
 
+import numpy as np
+
 from polytune.codegen.auto_vectorisation import AutoVectorisation
-from polytune.codegen.iteration_work import IterationReader, IterationWork
+from polytune.codegen.iteration_work import IterationReader, IterationWork, is_of_data
 from polytune.codegen.loop_place import LoopPlace
 from polytune.codegen.loops import (
     Block,
@@ -40,6 +43,7 @@ from polytune.frontend.expression import (
     Branch,
     Break,
     Checked,
+    Constant,
     Continue,
     Element,
     Expression,
@@ -47,6 +51,8 @@ from polytune.frontend.expression import (
     LibraryCall,
     Loop,
     Operation,
+    ParameterValue,
+    Unary,
     While,
     walk,
 )
@@ -79,6 +85,8 @@ def _write_work(writer: SourceWriter, program: Program, scop: Scop, reader: Iter
     names = ["$account", *(parameter.name for parameter in scop.parameters), *sizes]
     with writer.indented(f"def $work_{program.name}({', '.join(names)}):"):
         writer.line(f'"""What {program.name} has to do."""')
+        for name, size in _sizes_of_scattered(program, scop):
+            writer.line(f"$account.holds({name!r}, {size})")
         _WorkWriter(writer, program, reader).node(program.skeleton, LoopPlace())
     writer.line()
     writer.line()
@@ -155,6 +163,11 @@ class _WorkWriter:
 
     def straight(self, nodes: Sequence[Node], place: LoopPlace) -> None:
         """Enter what nodes without loops do in an iteration of the loops around them."""
+        guarded = _under_one_condition(nodes, place)
+        if guarded is not None:  # compilers decide before the loop whether it runs
+            with self.writer.indented("for $_ in $account.share(0.5):"):
+                self.straight(guarded, place)
+            return
         for node in nodes:
             if isinstance(node, Let) and node.value.dtype == "int64":  # loops may begin or end there
                 self.writer.line(f"{node.name} = {_text(node.value)}")
@@ -206,6 +219,29 @@ class _WorkWriter:
                 assert_never(operation)
 
 
+def _under_one_condition(nodes: Sequence[Node], place: LoopPlace) -> list[Node] | None:
+    """What nodes do under a condition that comes out the same in all iterations of the innermost loop; None where they
+    are not all under one.
+
+    The condition is over elements of arrays: variables may have another value in each iteration, and so may elements
+    of places that depend on data.
+    """
+    conditions: set[Expression] = set()
+    found: list[Node] = []
+    for node in nodes:
+        match node:
+            case Compute(operations=(Branch(condition, then, ()),)):
+                conditions.add(condition)
+                found.append(replace(node, operations=then))
+            case _:
+                return None
+    if len(conditions) != 1 or place.innermost is None or place.position in place.positions(*conditions):
+        return None
+    elements = [part for part in walk(*conditions) if isinstance(part, Element)]
+    is_fixed = all(each.subscripts and not is_of_data(each) for each in elements)
+    return found if elements and is_fixed else None
+
+
 def _text(expression: VectorExpression) -> str:
     """The text of a bound; what depends on data or on addresses counts as nothing in it."""
     return expression_text(expression, lambda _: "0", compiled=False)
@@ -254,6 +290,30 @@ def _compared_members(region: RegionCode) -> tuple[tuple[int, int], ...]:
         members = {member_of[leaf.name] for leaf in leaves if isinstance(leaf, Iterator) and leaf.name in member_of}
         found.update(combinations(sorted(members), 2))
     return tuple(sorted(found))
+
+
+def _sizes_of_scattered(program: Program, scop: Scop) -> list[tuple[str, str]]:
+    """The arrays that are accessed by subscripts that depend on data, and the text of how many bytes they have; those
+    alone of which the parameters say it."""
+    nodes = [node for region in program.regions for node in walk_nodes(region.body) if isinstance(node, Compute)]
+    scattered = {
+        part.array
+        for node in nodes
+        for operation in node.operations
+        for part in walk(operation)
+        if isinstance(part, Element) and is_of_data(part)
+    }
+    parameters = {parameter.source: ParameterValue(parameter.name) for parameter in scop.parameters}
+    found = []
+    for array in scop.arrays:
+        extents = [parameters.get(extent, extent) for extent in array.shape]
+        leaves = [part for extent in extents for part in walk(extent)]
+        if array.name in scattered and all(
+            isinstance(leaf, ParameterValue | Constant | Binary | Unary) for leaf in leaves
+        ):
+            size = " * ".join(f"max(0, {_text(extent)})" for extent in extents)
+            found.append((array.name, f"{np.dtype(array.dtype).itemsize} * {size}"))
+    return found
 
 
 def _short_rows(scop: Scop, layouts: Mapping[str, str]) -> dict[str, int]:

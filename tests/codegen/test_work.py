@@ -203,3 +203,44 @@ def test_what_is_read_ahead_of_what_is_written_waits_for_nothing():
     assert waits(ahead, square)["source"] == 0
     assert waits(behind, square)["source"] > 0
     assert waits(written_before_it_is_read, square, square.copy())["source"] > 0
+
+
+def scattered(a, counts):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            counts[int(a[i, j]) % counts.shape[0]] += 1.0
+
+
+def test_what_data_say_comes_from_no_more_lines_than_an_array_has():
+    """A histogram of a thousand elements stays in the first cache, however much is counted in it."""
+    values = np.ones((2000, 3000))
+    apart = {}
+    for size in (1000, 50_000_000):
+        generated, parameters = generated_of(scattered, values, np.zeros(size))
+        apart[size] = account_of(generated, "source", *parameters).counts[Kind.APART_4]
+    assert apart[1000] == 0
+    assert apart[50_000_000] >= values.size / 8
+
+
+def where_selected(a, mask):
+    for i in range(a.shape[0]):
+        if mask[i] > 0.5:
+            for j in range(a.shape[1]):
+                a[i, j] = a[i, j] * 3.0 + 1.0
+
+
+def where_each_is_selected(a, mask):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            if a[i, j] > mask[i]:
+                a[i, j] = a[i, j] * 3.0 + 1.0
+
+
+def test_conditions_of_rows_are_decided_before_them():
+    a, mask = np.ones((64, 256)), np.ones(64)
+    generated, parameters = generated_of(where_selected, a, mask)
+    of_rows = account_of(generated, "source", *parameters).counts
+    assert of_rows[Kind.BRANCHES] == 0
+    assert of_rows[Kind.VECTOR_OPERATIONS] > 0
+    generated, parameters = generated_of(where_each_is_selected, a, mask)
+    assert account_of(generated, "source", *parameters).counts[Kind.BRANCHES] >= 64 * 256

@@ -121,6 +121,7 @@ class Account:
     arithmetic: float = 0.0
     _loops: LoopStack = field(default_factory=LoopStack)
     _own: frozenset[str] = frozenset()
+    _sizes: dict[str, float] = field(default_factory=dict)
     _windows: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
     _fetched: dict[tuple[int, str], list[tuple[tuple[int, ...], float]]] = field(default_factory=dict)
 
@@ -141,6 +142,10 @@ class Account:
         self._loops.push(float(trips), abs(step), abs(step), self._windows.get((start, stop + step - 1)))
         yield start + (trips // 2) * step
         self._loops.pop()
+
+    def holds(self, array: str, size: int) -> None:
+        """Enter how large an array is, in bytes: accesses that depend on data come from no more lines than it has."""
+        self._sizes[array] = max(0, size)
 
     def share(self, part: float) -> Iterator[None]:
         """Yield once: what is entered meanwhile is done in a part of the iterations."""
@@ -305,7 +310,7 @@ class Account:
         trips, depth = self._loops.trips, len(self._loops.trips)
         groups = groups_of(accesses)
         # By how many of the loops around are left out: the lines of each group, from all loops to none.
-        lines = [[self._loops.lines(group, outer) for outer in range(depth + 1)] for group in groups]
+        lines = [[self._lines(group, outer) for outer in range(depth + 1)] for group in groups]
         # What lies apart from one iteration to the next is not fetched ahead.
         apart = [last in group[0][2] and group[0][1] != last for group in groups]
         waited = -kept[Kind.APART_4]
@@ -328,6 +333,13 @@ class Account:
             if place:
                 kept[Kind.UNFORESEEN_3] += max(0.0, unforeseen - waited)  # the others have come from memory
 
+    def _lines(self, group: Sequence[AccountedAccess], outer: int) -> float:
+        """Return how many lines accesses of an array touch in an iteration of the loops around but for so many inner
+        ones: no more than it has, where it is known how large it is."""
+        found = self._loops.lines(group, outer)
+        size = self._sizes.get(group[0][3])
+        return found if size is None else min(found, math.ceil(size / LINE_BYTES))
+
     def _from_memory(self, kept: list[float], accesses: Sequence[AccountedAccess], last: int) -> None:
         """Count the lines that come from memory: each line that a pass over a part that the last cache does not hold
         touches, for arrays are larger than that.
@@ -339,7 +351,7 @@ class Account:
         groups = groups_of([access for access in accesses if access[3] not in self._own])
 
         def lines_inside(outer: int) -> list[float]:
-            return [self._loops.lines(group, outer) for group in groups]
+            return [self._lines(group, outer) for group in groups]
 
         level, before, lines = 0, [], lines_inside(0)
         while level < depth and sum(lines) * LINE_BYTES > self.caches[-1]:
