@@ -220,8 +220,8 @@ class _WorkWriter:
 
 
 def _under_one_condition(nodes: Sequence[Node], place: LoopPlace) -> list[Node] | None:
-    """What nodes do under a condition that comes out the same in all iterations of the innermost loop; None where they
-    are not all under one.
+    """The nodes without the condition that they are under, which comes out the same in all iterations of
+    the innermost loop; None where they are not all under one.
 
     The condition is over elements of arrays: variables may have another value in each iteration, and so may elements
     of places that depend on data.
