@@ -69,6 +69,20 @@ def usable_devices(surroundings: Mapping[str, str]) -> str:
     return lines[-1].removeprefix("usable:").strip() if ran.returncode == 0 and lines else ""
 
 
+def surroundings_with_opencl(folder: Path) -> dict[str, str] | None:
+    """Environment variables with which a process has an OpenCL device: by the drivers that are found anyway, or by
+    Intel's where none of these can be used; None where there is no device.
+
+    Args:
+        folder: where the file that names Intel's driver is written to.
+    """
+    if usable_devices(os.environ):
+        return {}
+    driver = library()
+    found = {} if driver is None else environment(driver, folder)
+    return {"OCL_ICD_VENDORS": found["OCL_ICD_VENDORS"]} if found and usable_devices(found) else None
+
+
 @functools.cache
 def why_not(*, wanted: bool) -> str:
     """Why nothing is to be run on the driver here; empty where it is.

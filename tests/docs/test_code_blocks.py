@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
+from tests import intel_driver
 from tests.docs.blocks import PREAMBLE, ROOT, RUNNER, Step, blocks_in, steps_of
 
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
@@ -19,18 +22,32 @@ WITH_CODE = sorted(name for name, text in PAGES.items() if blocks_in(text))
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WITH_CODE)
 def test_every_block_of_a_page_runs(name, tmp_path):
+    surroundings = {"POLYTUNE_DEVICES": "none"}
     if name == "devices":
         pytest.importorskip("pyopencl", reason="the page needs a device")
+        found = intel_driver.surroundings_with_opencl(tmp_path)
+        if found is None:
+            pytest.skip("the page needs a device, and there is none of OpenCL here")
+        surroundings = {**found, "POLYTUNE_DEVICES": "opencl"}
     steps = steps_of(PAGES[name])
     assert len(steps) == blocks_in(PAGES[name])
     # The tutorial takes nothing for known.
     known = [] if name == "tutorial" else [Step(0, "python", PREAMBLE)]
-    ran = run(name, [*known, *steps], tmp_path)
+    ran = run(name, [*known, *steps], tmp_path, surroundings)
     assert ran.returncode == 0, ran.stderr
 
 
-def run(name: str, steps: list[Step], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the steps of a page in a folder of their own, with ``polytune`` as a command."""
+def run(
+    name: str, steps: list[Step], folder: Path, surroundings: Mapping[str, str] = MappingProxyType({})
+) -> subprocess.CompletedProcess[str]:
+    """Run the steps of a page in a folder of their own, with ``polytune`` as a command.
+
+    Args:
+        name: of the page.
+        steps: what to run, in order.
+        folder: a new one.
+        surroundings: environment variables that are set beside those of the tests.
+    """
     commands, work = folder / "commands", folder / "work"
     for each in (commands, work):
         each.mkdir()
@@ -44,7 +61,7 @@ def run(name: str, steps: list[Step], folder: Path) -> subprocess.CompletedProce
         "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(work)]),
         "POLYTUNE_CACHE_DIR": str(folder / "cache"),
-        "POLYTUNE_DEVICES": "opencl" if name == "devices" else "none",
+        **surroundings,
     }
     (folder / "cache").mkdir()
     return subprocess.run(
