@@ -58,13 +58,6 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
     except Exception as error:
         if "--debug" in arguments:
             raise
-        from polytune.errors import PolytuneError
-        from polytune.files import what_the_system_says
-
-        if isinstance(error, PolytuneError):
-            fail(str(error), 1)
-        if isinstance(error, OSError) and error.strerror:
-            fail(what_the_system_says(error), 1)
         fail(f"{type(error).__name__}: {error} (--debug shows where)", 1)
 
 

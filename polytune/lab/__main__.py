@@ -12,7 +12,6 @@ from pathlib import Path
 
 from polytune.cores import count_of_cores
 from polytune.errors import PolytuneError
-from polytune.files import what_the_system_says
 from polytune.lab.papers.item import Effort
 from polytune.lab.papers.report import ITEMS, write_report
 
@@ -53,11 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         say("interrupted: the same command goes on")
         return 1
-    except PolytuneError as error:
+    except (PolytuneError, OSError) as error:
         say(f"error: {error}")
-        return 1
-    except OSError as error:
-        say(f"error: {what_the_system_says(error)}")
         return 1
     return 0
 

@@ -80,9 +80,3 @@ def test_one_recording_alone(run):
 def test_what_makes_no_sense(run, recordings, options, message):
     ran = run("transfer", *recordings, *options)
     assert ran.code == 1 and message in ran.err
-
-
-def test_names_are_looked_at_before_anything_is_computed(run, recordings):
-    """One recording of each kernel: the searches would not be run at all."""
-    ran = run("transfer", recordings[0], "--search", "nope")
-    assert ran.code == 1 and not ran.out and "there is no search 'nope'; the searches are" in ran.err

@@ -11,7 +11,6 @@ from rich.text import Text
 from polytune.cli.commands.simulate import Description, TimeColumn, Unit
 from polytune.cli.console import print_json, results
 from polytune.cli.options import Debug, Json
-from polytune.files import require_writable
 
 
 def convert(
@@ -34,7 +33,6 @@ def convert(
 
     if format not in formats():
         raise typer.BadParameter(f"--format {format!r} is none of {', '.join(formats())}")
-    require_writable(output)
     recorded = load(space, time=time, unit=unit, description=description)
     written = write(recorded, output, format)
     if as_json:

@@ -19,7 +19,6 @@ from polytune.cli.interrupts import Interrupts
 from polytune.cli.options import Debug, Json, ValueListCommand
 from polytune.cores import count_of_cores
 from polytune.errors import SearchError
-from polytune.files import replace_text, require_writable
 from polytune.records import dataclass
 
 if TYPE_CHECKING:
@@ -98,8 +97,6 @@ def simulate(
     keeps the runs made so far, and --resume goes on with them.
     """
     check_output(output, histogram, resume=resume, remeasure=remeasure)
-    for file in filter(None, (output, histogram, save_model)):
-        require_writable(file)
     from polytune.lab.strategies import STRATEGIES, named
 
     searches = search or ([] if strategies else ["portfolio", "random"])
@@ -227,6 +224,7 @@ def _write_histogram(
         step: seconds between two lines.
         as_json: whether to print JSON.
     """
+    from polytune.files import replace_text
     from polytune.lab.real_time import histogram, histogram_text, timed_runs
 
     tasks, runs = plan.tasks(), []

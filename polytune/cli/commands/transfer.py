@@ -13,7 +13,6 @@ from rich.text import Text
 
 from polytune.cli.console import print_json, print_table, progress, results
 from polytune.cli.options import Debug, Json, ValueListCommand
-from polytune.files import require_folder
 
 if TYPE_CHECKING:
     from polytune.lab.historical import Convergence, Family
@@ -55,12 +54,7 @@ def transfer(
     """
     from polytune.lab import load
     from polytune.lab.historical import METHODS, families
-    from polytune.lab.run import check_search
 
-    for name in search or ():
-        check_search(name)
-    if plot is not None:
-        require_folder(plot)
     with progress.status("reading") as line:
         recordings = []
         for space in spaces:
