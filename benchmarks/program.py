@@ -58,7 +58,19 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
     except Exception as error:
         if "--debug" in arguments:
             raise
-        fail(f"{type(error).__name__}: {error} (--debug shows where)", 1)
+        fail(_sentence(error), 1)
+
+
+def _sentence(error: Exception) -> str:
+    """The sentence that a person is told of an error; the class has its name in it only where that is a defect."""
+    from polytune.errors import PolytuneError
+    from polytune.files import failure_of
+
+    if isinstance(error, PolytuneError):
+        return str(error)
+    if isinstance(error, OSError):
+        return failure_of(error)
+    return f"{type(error).__name__}: {error} (--debug shows where)"
 
 
 def fail(message: str, code: int) -> NoReturn:

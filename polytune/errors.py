@@ -266,6 +266,10 @@ class RecordingError(PolytuneError, ValueError):
     """A recorded space, or what a simulation left, cannot be read; the message names file, line and field."""
 
 
+class OutputError(PolytuneError, OSError):
+    """A file or folder that something is to be written to cannot be; the message says what to do."""
+
+
 class SearchError(PolytuneError, ValueError):
     """A search is unknown, or has a setting that makes no sense."""
 

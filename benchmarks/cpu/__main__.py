@@ -49,6 +49,9 @@ def cpu(
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write times and machine as a table for a page of Markdown.")
     ] = None,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Keep each kernel's times there; the same command goes on.")
+    ] = None,
     as_json: program.Json = False,
     debug: program.Debug = False,
 ) -> None:
@@ -64,6 +67,7 @@ def cpu(
     from benchmarks.cpu.best_known import BestKnownError, read_best_known
     from benchmarks.cpu.comparison import Comparison, Plan, compare_by_name
     from benchmarks.cpu.isolation import IsolationError, isolated
+    from benchmarks.cpu.kept import KeptComparisons
     from benchmarks.cpu.peers import absent
     from benchmarks.cpu.summary import conclusion, seconds_table, summary, table, to_json
     from polytune.runtime.teams.threads import maximum_threads
@@ -77,6 +81,7 @@ def cpu(
     present = tuple(name for name in asked if name not in missing)
     extras = frozenset(map(Extra, also or []))
     plan = Plan(dataset, seconds, repeats, present, extras, call_seconds)
+    kept = None if keep is None else KeptComparisons(keep, plan, program.surroundings())
     found: list[Comparison] = []
     failures: dict[str, str] = {}
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
@@ -88,7 +93,13 @@ def cpu(
                 progress.update(task, description=f"{name}: {text}")
 
             try:
-                comparison = isolated(compare_by_name, name, plan, seconds=kernel_seconds, report=report, debug=debug)
+                comparison = None if kept is None else kept.get(name)
+                if comparison is None:
+                    comparison = isolated(
+                        compare_by_name, name, plan, seconds=kernel_seconds, report=report, debug=debug
+                    )
+                    if kept is not None:
+                        kept.put(comparison)
                 found.append(comparison)
                 over = ", ".join(f"{comparison.speedup_over(peer):.2f} {peer}" for peer in comparison.peers)
                 line = f"{name}: {program.duration(comparison.seconds)}; times as fast as {over or 'nothing'}"

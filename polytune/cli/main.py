@@ -18,6 +18,7 @@ import typer
 from polytune.cli import commands
 from polytune.cli.options import Debug
 from polytune.errors import PolytuneError, PolytuneWarning
+from polytune.files import failure_of
 from polytune.tracebacks import whole_tracebacks
 from polytune.version import __version__
 
@@ -101,7 +102,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"there is not enough memory: {error}" if str(error) else "there is not enough memory"
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        return failure_of(error)
     return f"{type(error).__name__}: {error}\nThis is a defect of polytune; --debug shows where."
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from polytune.cores import count_of_cores
 from polytune.errors import PolytuneError
+from polytune.files import failure_of
 from polytune.lab.papers.item import Effort
 from polytune.lab.papers.report import ITEMS, write_report
 
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say("interrupted: the same command goes on")
         return 1
     except (PolytuneError, OSError) as error:
-        say(f"error: {error}")
+        say(f"error: {failure_of(error) if isinstance(error, OSError) else error}")
         return 1
     return 0
 

@@ -120,7 +120,7 @@ def _format(file: TextFile) -> str:
         raise RecordingError(f"{file.name} is a T1 description: it has no times; name the T4 results that belong to it")
     raise RecordingError(
         f"{file.name} is in no format of recorded spaces: Kernel Tuner's cache, T4, KTT's CSV or JSON, a table in CSV, "
-        "polytune's own"
+        "polytune's own; docs/replay.md says what each of them has. See whether this is the file that was meant"
     )
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import typer
 
+from benchmarks import program
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -111,3 +113,16 @@ def test_packages_around_libraries_are_measured_beside_their_kernels(tmp_path):
     assert 0 < measured["numpy"]["median"] < measured["imports"]["median"]
     assert measured["ratio"] == measured["native"]["median"] / measured["tuned"]["median"]
     assert json.loads(output.read_text())[0]["kernel"] == "atax"
+
+
+def test_errors_for_people_have_no_name_of_a_class(tmp_path, capsys):
+    module = importlib.import_module("benchmarks.search.__main__")
+    (tmp_path / "odd.csv").write_text("nothing of the kind\n")
+    for file, said in (
+        (tmp_path / "odd.csv", f"error: {tmp_path / 'odd.csv'}"),
+        (tmp_path / "absent.csv", f"error: {tmp_path / 'absent.csv'}: No such file or directory; see whether"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            program.run(module.app, "search", ["profile", str(file)])
+        assert ended.value.code == 1
+        assert capsys.readouterr().err.startswith(said)

@@ -278,3 +278,10 @@ def test_a_histogram_by_the_clock(run, space, tmp_path):
     assert {row["search"] for row in ran.json["rows"]} == {"random", "full"}
     assert ran.json["rows"][-1]["runs"] == 3
     assert run("simulate", space, *options, "--remeasure", "3").code == 2
+
+
+@pytest.mark.parametrize("option", ["--output", "--histogram", "--save-model"])
+def test_files_that_cannot_be_written_are_told_first(run, tmp_path, option):
+    file = tmp_path / "nowhere" / "x.csv"
+    ran = run("simulate", tmp_path / "absent.csv", "--search", "profile", option, file)
+    assert ran.code == 1 and f"{file} cannot be written: there is no folder {file.parent}; make it" in ran.err

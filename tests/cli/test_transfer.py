@@ -80,3 +80,12 @@ def test_one_recording_alone(run):
 def test_what_makes_no_sense(run, recordings, options, message):
     ran = run("transfer", *recordings, *options)
     assert ran.code == 1 and message in ran.err
+
+
+def test_names_are_checked_before_anything_is_read(run, tmp_path):
+    """Spaces that are alone in their kernel meet no search, and said nothing of its name."""
+    for option, said in (("--search", "nope"), ("--method", "nope"), ("--level", "nope")):
+        ran = run("transfer", "example:gemm", "example:atax", option, said)
+        assert ran.code == 1 and "'nope'" in ran.err and not ran.out
+    ran = run("transfer", "example:gemm", "--cutoff", "2")
+    assert ran.code == 1 and "the cutoff must be above 0 and at most 1" in ran.err

@@ -212,3 +212,13 @@ def test_what_makes_no_sense(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["papers", "-o", str(tmp_path), "--repeats", "-3"])
     assert ended.value.code == 2
+
+
+def test_an_output_that_is_a_file_is_told_with_what_to_do(tmp_path, capsys):
+    file = tmp_path / "report"
+    file.touch()
+    assert main(["papers", "-o", str(file)]) == 1
+    assert (
+        f"{file} cannot be a folder: {file} is a file; name another folder, or remove the file"
+        in capsys.readouterr().err
+    )

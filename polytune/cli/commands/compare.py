@@ -13,6 +13,7 @@ from rich.text import Text
 
 from polytune.cli.console import print_json, print_table, progress, results
 from polytune.cli.options import Debug, Json
+from polytune.files import check_output_folder
 
 if TYPE_CHECKING:
     from polytune.lab import Results
@@ -39,6 +40,7 @@ def compare(
     Files of the same space are taken together. The effect is the probability that a run of the search beats a run of
     the baseline; the score is 0 for the baseline and 1 for the optimum, see docs/replay.md.
     """
+    check_output_folder(plot)
     from polytune.lab.merging import merge
     from polytune.lab.results_files import read_results
     from polytune.lab.score import aggregate

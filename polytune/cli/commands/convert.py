@@ -11,6 +11,7 @@ from rich.text import Text
 from polytune.cli.commands.simulate import Description, TimeColumn, Unit
 from polytune.cli.console import print_json, results
 from polytune.cli.options import Debug, Json
+from polytune.files import check_output
 
 
 def convert(
@@ -27,6 +28,7 @@ def convert(
 
     What is written is read back first, so that a file says what the recording does.
     """
+    check_output(output)
     from polytune.lab import load
     from polytune.lab.conversion import convert as write
     from polytune.lab.conversion import formats

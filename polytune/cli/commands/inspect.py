@@ -12,6 +12,7 @@ from polytune.cli.console import print_json, progress
 from polytune.cli.options import Debug, Json
 from polytune.cli.signature import SignatureOption, complete_signature
 from polytune.cli.target import load_kernel
+from polytune.files import failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -149,4 +150,4 @@ def write_space(space: Space, name: str, path: Path) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise typer.BadParameter(f"--picture: {path} cannot be written: {error.strerror}") from None
+        raise typer.BadParameter(f"--picture: {failure_of(error)}") from None

@@ -19,6 +19,7 @@ from polytune.cli.console import print_json, progress
 from polytune.cli.options import Debug, Json
 from polytune.cli.target import KernelTarget, load_kernel, parse_target
 from polytune.errors import PolytuneError
+from polytune.files import check_output
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
@@ -57,6 +58,7 @@ def report(
         raise typer.BadParameter("--size and --strict are not for --live: the program makes its own calls")
     if arguments and not live:
         raise typer.BadParameter("arguments of a program are for --live")
+    check_output(output)
     if live:
         files = run_live(parse_target(target), arguments or [], output)
         written = {name: str(file) for name, file in files.items()}

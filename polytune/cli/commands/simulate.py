@@ -19,6 +19,7 @@ from polytune.cli.interrupts import Interrupts
 from polytune.cli.options import Debug, Json, ValueListCommand
 from polytune.cores import count_of_cores
 from polytune.errors import SearchError
+from polytune.files import check_output
 from polytune.records import dataclass
 
 if TYPE_CHECKING:
@@ -96,7 +97,9 @@ def simulate(
     Every evaluation is looked up instead of measured, so that a thousand runs take seconds. An interrupt (Ctrl-C)
     keeps the runs made so far, and --resume goes on with them.
     """
-    check_output(output, histogram, resume=resume, remeasure=remeasure)
+    check_files(output, histogram, resume=resume, remeasure=remeasure)
+    for file in (output, histogram, save_model):
+        check_output(file)
     from polytune.lab.strategies import STRATEGIES, named
 
     searches = search or ([] if strategies else ["portfolio", "random"])
@@ -139,7 +142,7 @@ def simulate(
         raise typer.Exit(1)
 
 
-def check_output(output: Path | None, histogram: Path | None, *, resume: bool, remeasure: int) -> None:
+def check_files(output: Path | None, histogram: Path | None, *, resume: bool, remeasure: int) -> None:
     """See to it that the options about files go together.
 
     Args:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from polytune.cli.console import print_json, print_table, progress, results
 from polytune.cli.options import Debug, Json, ValueListCommand
+from polytune.files import check_output_folder
 
 if TYPE_CHECKING:
     from polytune.lab.historical import Convergence, Family
@@ -52,8 +53,16 @@ def transfer(
     Spaces with the same parameters are of one kernel. Each is pruned by what each other one says. The methods are
     described in docs/replay.md; --cutoff 0.2 --level median prunes as the paper does.
     """
+    check_output_folder(plot)
     from polytune.lab import load
-    from polytune.lab.historical import METHODS, families
+    from polytune.lab.historical import METHODS, check_pruning, families
+    from polytune.lab.run import check_search
+
+    methods = method or list(METHODS)
+    for name in methods:
+        check_pruning(name, level, cutoff=cutoff, threshold=threshold)
+    for name in search or ():
+        check_search(name)
 
     with progress.status("reading") as line:
         recordings = []
@@ -64,7 +73,7 @@ def transfer(
         figures: list[str] = []
         for family in families(recordings):
             report, convergences = _report(
-                family, threshold, probability, method or list(METHODS), cutoff, level, search or (), repeat, seed, line
+                family, threshold, probability, methods, cutoff, level, search or (), repeat, seed, line
             )
             reports.append(report)
             if plot is not None:

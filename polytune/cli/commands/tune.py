@@ -19,6 +19,7 @@ from polytune.cli.signature import SignatureOption, complete_signature
 from polytune.cli.target import kernels_among, kernels_in, load_kernel, parse_target
 from polytune.environment import DEVICES
 from polytune.errors import DeviceWarning
+from polytune.files import check_output, check_output_folder
 
 if TYPE_CHECKING:
     from polytune.cli.recording import Recorded
@@ -72,6 +73,8 @@ def tune(
     Searches and their settings are in docs/searches.md.
     """
     check_recording(record, exhaustive, sample)
+    check_output(record)
+    check_output_folder(plot)
     if shapes is not None or scheduler is not None:
         given = {"--size": size, "--signature": signature, "--record": record, "--device": device, "--plot": plot}
         check_campaign(shapes, [name for name, value in given.items() if value])

@@ -11,7 +11,7 @@ from polytune.lab.historical.correlation import paired_slowdowns, rank_correlati
 from polytune.lab.historical.families import Family, families
 from polytune.lab.historical.information import mutual_information
 from polytune.lab.historical.portions import expected_steps, portion, steps_to_find
-from polytune.lab.historical.pruning import CUTOFF, METHODS, Pruning, Retention, prune, pruned, retention
+from polytune.lab.historical.pruning import CUTOFF, METHODS, Pruning, Retention, check_pruning, prune, pruned, retention
 
 __all__ = [
     "CUTOFF",
@@ -20,6 +20,7 @@ __all__ = [
     "Family",
     "Pruning",
     "Retention",
+    "check_pruning",
     "convergence",
     "expected_steps",
     "families",

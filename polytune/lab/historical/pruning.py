@@ -12,9 +12,20 @@ from polytune.lab.recording import RecordedSpace
 from polytune.records import dataclass
 from polytune.tuner import FiniteSpace
 from polytune.tuner.historical import pruning
-from polytune.tuner.historical.pruning import BINS, CUTOFF, LEVELS, METHODS, Pruning
+from polytune.tuner.historical.pruning import BINS, CUTOFF, LEVELS, METHODS, Pruning, check_pruning
 
-__all__ = ["CUTOFF", "LEVELS", "METHODS", "Pruning", "Retention", "kept_rows", "prune", "pruned", "retention"]
+__all__ = [
+    "CUTOFF",
+    "LEVELS",
+    "METHODS",
+    "Pruning",
+    "Retention",
+    "check_pruning",
+    "kept_rows",
+    "prune",
+    "pruned",
+    "retention",
+]
 
 
 @dataclass(frozen=True)

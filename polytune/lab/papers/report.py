@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from polytune.errors import PolytuneError, RecordingError, RecordingWarning
-from polytune.files import replace_text
+from polytune.files import check_output_folder, replace_text
 from polytune.lab.loading import EXAMPLE, examples, load
 from polytune.lab.papers import (
     design_of_experiments,
@@ -130,12 +130,14 @@ def write_report(
 
     Raises:
         RecordingError: there is no such item, or no such folder.
+        OutputError: the folder cannot be written to.
         MissingLibraryError: a library of the extra ``search`` is not installed.
     """
     known = {item.name for item in ITEMS}
     if unknown := [name for name in names if name not in known]:
         raise RecordingError(f"there is no item {unknown[0]!r}; there are {', '.join(item.name for item in ITEMS)}")
     wanted = [item for item in ITEMS if not names or item.name in names]
+    check_output_folder(output)
     output.mkdir(parents=True, exist_ok=True)
     say("reading recordings")
     recordings = find_recordings(data)

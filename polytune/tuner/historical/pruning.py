@@ -24,6 +24,7 @@ __all__ = [
     "METHODS",
     "THRESHOLD",
     "Pruning",
+    "check_pruning",
     "check_share",
     "expected_steps",
     "prune",
@@ -186,13 +187,7 @@ def prune(
         SearchError: there is no such method or level, or a number is out of its bounds.
     """
     level = level or ("median" if method == "aggressive" else "common")
-    if method not in METHODS or level not in LEVELS:
-        raise SearchError(
-            f"spaces are pruned by the methods {', '.join(METHODS)}, to the levels {', '.join(LEVELS)}; there is no "
-            f"{(method if method not in METHODS else level)!r}"
-        )
-    check_share("cutoff", cutoff)
-    check_share("threshold", threshold)
+    check_pruning(method, level, cutoff=cutoff, threshold=threshold)
     information = mutual_information(space, seconds, bins, is_sample=is_sample)
     rows = space.rows
     free = [name for column, name in enumerate(space.names) if (rows[:, column] != rows[0, column]).any()]
@@ -213,6 +208,24 @@ def prune(
         inside = left
         fixed[name] = space.levels[column][kept]
     return Pruning(method, fixed, len(free))
+
+
+def check_pruning(method: str, level: str | None, *, cutoff: float, threshold: float) -> None:
+    """See to it that spaces can be pruned so.
+
+    Args:
+        method, level, cutoff, threshold: as for `prune`.
+
+    Raises:
+        SearchError: there is no such method or level, or a number is out of its bounds.
+    """
+    if method not in METHODS or level not in (None, *LEVELS):
+        raise SearchError(
+            f"spaces are pruned by the methods {', '.join(METHODS)}, to the levels {', '.join(LEVELS)}; there is no "
+            f"{(method if method not in METHODS else level)!r}"
+        )
+    check_share("cutoff", cutoff)
+    check_share("threshold", threshold)
 
 
 def _level(column: np.ndarray, seconds: np.ndarray, inside: np.ndarray, level: str, slowest: float) -> int:
