@@ -22,6 +22,7 @@ from functools import partial, reduce
 
 import islpy as isl
 
+from polytune.frontend.polyhedral.affine import AffineBuilder
 from polytune.frontend.polyhedral.budget import PROOF_BUDGET, within_budget
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
 from polytune.records import dataclass
@@ -235,7 +236,7 @@ def _sees_written(unsure: isl.UnionMap, flow: isl.UnionMap, array: Array) -> boo
     """Return whether each read sees a value that is written inside the SCoP.
 
     A variable that nothing can have assigned before a read has no value that the read could see: Python raises
-    UnboundLocalError there.
+    UnboundLocalError there.  Nor has a place outside of an array, as ``t[n - 1]`` is for n = 0: such calls are refused.
 
     Args:
         unsure: the reads before which no write is certain, tagged.
@@ -244,7 +245,25 @@ def _sees_written(unsure: isl.UnionMap, flow: isl.UnionMap, array: Array) -> boo
     """
     if array.role is ArrayRole.SCALAR and array.initial is None:
         unsure = unsure.intersect_domain(flow.range())
+    if array.ndim and not unsure.is_empty():
+        unsure = unsure.intersect_range(isl.UnionSet.from_set(_elements(array, unsure.get_ctx())))
     return bool(unsure.is_empty())
+
+
+def _elements(array: Array, context: isl.Context) -> isl.Set:
+    """``[p] -> { A[a] : 0 <= a < extent }``, all elements of an array; unbounded along an axis whose extent is not
+    affine."""
+    affine = AffineBuilder(context=context)
+    elements = isl.Set.universe(isl.Space.set_alloc(context, 0, 0))
+    for extent in array.shape:
+        along = isl.Set.universe(isl.Space.set_alloc(context, 0, 1))
+        local = isl.LocalSpace.from_space(along.get_space())
+        place = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, 0))
+        if affine.is_function(extent):
+            zero, end = (each.add_dims(isl.dim_type.in_, 1) for each in (affine.integer(0), affine.function(extent)))
+            along = place.ge_set(zero).intersect(place.lt_set(end))
+        elements = elements.flat_product(along)
+    return elements.set_tuple_name(array.name)
 
 
 def _of_one_life(accesses: Sequence[Access], scop: Scop) -> isl.UnionMap | None:

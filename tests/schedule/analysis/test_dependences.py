@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import numpy as np
 import pytest
 
+import polytune
 from polytune.frontend.scop import AccessKind, ArrayRole, Scop
 from polytune.schedule.analysis import array_dependences
 from polytune.schedule.analysis.dependences import compute_dependences
 from polytune.schedule.analysis.legality import violation
+from tests.every_version import stages_of
 from tests.schedule.instances import Pair, Point, Touch, extents, pairs, parameters_at, trace
 from tests.schedule.kernels import SMALL, Case, matrix
 
@@ -162,3 +165,36 @@ def test_where_isl_fails_there_are_more_dependences_and_never_fewer(monkeypatch:
     monkeypatch.undo()
     assert order["p"] == pairs(compute_dependences(scop).order["p"], here)
     assert all(violation(candidate.schedule, dependences) is None for candidate in case.stages.candidates)
+
+
+def solved_rows(A, B):
+    """Arrays that each row makes anew, of which the last element is read: there is one, or the call is refused."""
+    n = A.shape[1]
+    for row in range(A.shape[0]):
+        upper = np.zeros(n)
+        right = np.zeros(n)
+        upper[0] = 1.0 / A[row, 0]
+        right[0] = B[row, 0]
+        for i in range(1, n):
+            upper[i] = 1.0 / (A[row, i] - upper[i - 1])
+            right[i] = B[row, i] - right[i - 1] * upper[i]
+        B[row, n - 1] = right[n - 1]
+        for i in range(n - 2, -1, -1):
+            B[row, i] = right[i] - upper[i] * B[row, i + 1]
+
+
+def test_elements_that_no_array_has_are_not_read() -> None:
+    values = [np.full((5, 9), 4.0), np.arange(45.0).reshape(5, 9)]
+    stages = stages_of(solved_rows, values)
+    locals_ = {array.name for array in stages.scop.arrays if array.role is ArrayRole.LOCAL}
+    assert len(locals_) == 2
+    assert locals_ <= stages.dependences.privatisable
+    assert any(region.shared for plan in stages.plans for region in plan.regions if region.prefix is None)
+    exact = [values[0], values[1] * 2.0**20]
+    kernel = polytune.kernel(solved_rows, background=False)
+    wanted = exact[1].copy()
+    solved_rows(exact[0], wanted)
+    for version in kernel.space(*exact)["version"].values:
+        found = exact[1].copy()
+        kernel.run(kernel.space(*exact).configuration(version=version), exact[0], found)
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, err_msg=version)
