@@ -12,6 +12,7 @@ from functools import partial
 from polytune.codegen.index_set_splitting import split_index_sets
 from polytune.codegen.loops import Program, walk_nodes
 from polytune.codegen.programs import Trees, generate_program
+from polytune.codegen.row_loops import split_rows
 from polytune.codegen.source_loops import source_program
 from polytune.codegen.transform import BYTES, LoopTransform, Target
 from polytune.codegen.verify import verified
@@ -332,7 +333,7 @@ def attempt_program(plan: Plan, scop: Scop, trees: Trees | None = None) -> Progr
         trees: see ``generate_program``.
     """
     if _is_source(plan) and plan.dependences.constraints > MOST_CONSTRAINTS:
-        return verified(split_index_sets(source_program(plan, scop)), scop)
+        return verified(split_index_sets(split_rows(source_program(plan, scop))), scop)
     try:
         generate = partial(generate_program, plan, scop, trees)
         needed = _is_source(plan)
@@ -342,7 +343,7 @@ def attempt_program(plan: Plan, scop: Scop, trees: Trees | None = None) -> Progr
         program = None
     if program is None and _is_source(plan):
         program = source_program(plan, scop)
-    return None if program is None else verified(split_index_sets(program), scop)
+    return None if program is None else verified(split_index_sets(split_rows(program)), scop)
 
 
 def all_arrays(plans: Sequence[Plan]) -> tuple[Array, ...]:
