@@ -43,6 +43,7 @@ from polytune.codegen.loops import (
 from polytune.frontend.expression import (
     Binary,
     Branch,
+    Checked,
     Compare,
     Constant,
     Expression,
@@ -193,6 +194,8 @@ class _Resolver:
         start, stop: where the whole loop begins and ends, of which a tile has a part.
         lows: the tests are known from these values of the variable on.
         highs: they are known before these.
+        unknown: the variables of loops inside of which no range is known.
+        is_violation: whether tests say that a subscript is out of range, so that all of them are to be false.
     """
 
     variable: str
@@ -201,6 +204,7 @@ class _Resolver:
     lows: list[Expression] = field(default_factory=list)
     highs: list[Expression] = field(default_factory=list)
     unknown: set[str] = field(default_factory=set)
+    is_violation: bool = False
 
     def node(self, node: Node, ranges: Mapping[str, Range]) -> Node:
         """The node without the tests.
@@ -252,6 +256,10 @@ class _Resolver:
 
     def expression(self, part: Any, ranges: Mapping[str, Range]) -> Any:
         """An expression, or an operation, without the tests."""
+        if isinstance(part, Checked) and not self.is_violation:
+            self.is_violation = True
+            part = replace(part, violation=self.expression(part.violation, ranges))
+            self.is_violation = False
         part = map_children(part, lambda child: self.expression(child, ranges))
         match part:
             case Binary("min" | "max" as operator, left, right, "int64"):
@@ -307,7 +315,7 @@ class _Resolver:
         limits = [half for half in halves if isinstance(half, _Half)]
         if len(limits) < 2:
             return None
-        nearer = min(limits, key=self.distance)
+        nearer = limits[1] if self.is_violation else min(limits, key=self.distance)
         (self.lows if nearer.is_low else self.highs).append(nearer.end)
         return nearer is halves[0]
 

@@ -10,7 +10,7 @@ import pytest
 
 from polytune.codegen.index_set_splitting import split_index_sets
 from polytune.codegen.loops import Compute, For, Program, walk_nodes
-from polytune.frontend.expression import Binary, Compare, Select, Unary, walk
+from polytune.frontend.expression import Binary, Checked, Compare, Constant, Select, Unary, walk
 from tests.every_version import check_versions, stages_of
 
 
@@ -154,6 +154,30 @@ def test_the_middle_has_no_tests(function: Callable[..., None]) -> None:
     loops = [part for part in walk_nodes(region.body) if isinstance(part, For) and part.variable.endswith("c1")]
     assert len(loops) == 3
     assert [bool(decided_in(loop)) for loop in loops] == [True, False, True]
+
+
+def in_rows(v, B, h: int, w: int):
+    A = v.reshape(h, w)
+    for i in range(h):
+        for j in range(w):
+            B[i, j] = 2.0 * A[i, j]
+
+
+def test_the_middle_has_no_subscripts_out_of_range() -> None:
+    values = [np.arange(12.0), np.zeros((3, 4)), 3, 4]
+    stages = stages_of(in_rows, values)
+    (region,) = next(each for each in stages.programs if each.name == "source").regions
+    loops = [part for part in walk_nodes(region.body) if isinstance(part, For) and part.variable.endswith("c1")]
+    violations = [
+        operation.violation
+        for loop in loops
+        for node in walk_nodes(loop.body)
+        if isinstance(node, Compute)
+        for operation in node.operations
+        if isinstance(operation, Checked)
+    ]
+    assert [isinstance(each, Constant) and not each.value for each in violations] == [False, True, False]
+    check_versions(in_rows, stages, values)
 
 
 def test_inner_loops_as_long_as_the_outer_one_are_split_themselves() -> None:
