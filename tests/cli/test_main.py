@@ -94,7 +94,8 @@ def test_error_is_one_message_and_exits_with_1(run, failing):
 def test_operating_system_error_names_the_file(run, failing):
     failing(PermissionError(13, "Permission denied", "/some/file"))
     ran = run("doctor")
-    assert (ran.code, ran.err) == (1, "error: /some/file: Permission denied\n")
+    assert ran.code == 1
+    assert ran.err.startswith("error: /some/file: Permission denied; name a path that this user may use")
 
 
 def test_unexpected_error_is_called_a_defect_without_traceback(run, failing):

@@ -30,7 +30,7 @@ def test_the_space_is_written_in_the_format_of_the_file(run, kernels_file, tmp_p
     [
         ("space", "space.png", "must end in .svg, .dot, .json"),
         ("loops", "space.svg", "--picture is for space"),
-        ("space", "missing/space.svg", "cannot be written"),
+        ("space", "missing/space.svg", "No such file or directory; see whether the path is written right"),
     ],
 )
 def test_what_cannot_be_written_is_bad_usage(run, kernels_file, tmp_path, show, name, why):
