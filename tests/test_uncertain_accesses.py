@@ -122,10 +122,10 @@ FUNCTIONS = (under_condition, chosen, reached_by_and, around_loop, in_list, in_w
 @pytest.mark.parametrize("strict", [False, True])
 def test_accesses_that_do_not_happen(function: Callable[..., Any], strict: bool) -> None:
     for n in (1, 2, 5, 33):
-        A = vector(n)
+        A, B = (np.rint(8.0 * vector(n)) / 8.0 for _ in range(2))  # of which sums are exact in any order
         A[n - 1 :] = -1.0  # the access out of range is that of the last iteration
-        in_every_version(function, A, vector(n), strict=strict)
-        in_every_version(function, -abs(A) - 1.0, vector(n // 2), strict=strict)
+        in_every_version(function, A, B, strict=strict)
+        in_every_version(function, -abs(A) - 1.0, B[: n // 2], strict=strict)
 
 
 def test_what_a_loop_that_has_ended_would_access() -> None:

@@ -42,7 +42,7 @@ _INDEX_PARTS = LoopVariable | ParameterValue | Constant | Binary | Unary
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowPlaces:
     """The rows that places lie in: place c in row ``(c + before) // width``.  No loop inside changes either."""
 
     before: Expression
@@ -70,7 +70,7 @@ def _in_node(node: Node) -> Node:
     return map_nodes(node, _in_node)
 
 
-def _rows_of(loop: For) -> Rows | None:
+def _rows_of(loop: For) -> RowPlaces | None:
     """The rows that most divisions in a loop are for; None where there are none."""
     inner = {part.variable for part in walk_nodes(loop.body) if isinstance(part, For)}
     parts = list(_expressions(loop.body))
@@ -93,7 +93,7 @@ def _expressions(node: Node) -> Iterator[Any]:
             yield from walk(Branch(Constant(True, "bool"), part.operations))
 
 
-def _divided(part: Binary, variable: str) -> Rows | None:
+def _divided(part: Binary, variable: str) -> RowPlaces | None:
     """The rows that a quotient or a remainder of a loop's variable is of; None for any other.
 
     Rows of a constant number of places are left to compilers, which need no division for them.
@@ -104,10 +104,10 @@ def _divided(part: Binary, variable: str) -> Rows | None:
         return None
     if coefficient(part.left, variable) != 1:
         return None
-    return Rows(as_sum(substitute(part.left, {variable: integer(0)})), part.right)
+    return RowPlaces(as_sum(substitute(part.left, {variable: integer(0)})), part.right)
 
 
-def _split(loop: For, rows: Rows) -> Node:
+def _split(loop: For, rows: RowPlaces) -> Node:
     row = LoopVariable(generated("row", loop.variable))
     first = Binary("//", _sum(loop.start, rows.before), rows.width, "int64")
     last = Binary("//", _sum(Binary("-", loop.stop, integer(1), "int64"), rows.before), rows.width, "int64")
@@ -130,7 +130,7 @@ def _sum(left: Expression, right: Expression) -> Expression:
     return left if right == integer(0) else Binary("+", left, right, "int64")
 
 
-def _with_rows(node: Node, variable: str, rows: Rows, row: LoopVariable) -> Node:
+def _with_rows(node: Node, variable: str, rows: RowPlaces, row: LoopVariable) -> Node:
     """The body of a loop without divisions: the row is known, and the place in it is what lies before it taken away."""
 
     def change(part: Any) -> Any:
