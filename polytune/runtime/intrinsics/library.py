@@ -28,7 +28,7 @@ from numba.extending import intrinsic
 from polytune.records import dataclass
 from polytune.runtime.intrinsics.memory import View, element_address
 from polytune.runtime.small_calls.calls import small_call
-from polytune.runtime.teams.team import FAILED
+from polytune.runtime.teams.team import FAILED, LIBRARY_CALLS
 from polytune.signature import DATA_TYPES
 
 __all__ = ["call_library", "has_failed", "library_error", "memory_of"]
@@ -315,10 +315,10 @@ def memory_of(typing_context, view, first, steps, extents):
     return types.UniTuple(types.int64, 3 + 2 * ndim)(view, first, steps, extents), emit
 
 
-def _failure(builder: ir.IRBuilder, context_address: ir.Value) -> ir.Value:
-    """The address of the word of a context that says whether a call has failed."""
+def _word_of_state(builder: ir.IRBuilder, context_address: ir.Value, place: int) -> ir.Value:
+    """The address of a word of the team's state, with which a context begins."""
     words = builder.inttoptr(context_address, _WORD.as_pointer())
-    return builder.gep(words, [_WORD(FAILED)], inbounds=True, source_etype=_WORD)
+    return builder.gep(words, [_WORD(place)], inbounds=True, source_etype=_WORD)
 
 
 @intrinsic
@@ -331,7 +331,7 @@ def has_failed(typing_context, context_address):
     """
 
     def emit(context, builder, sig, args):
-        failed = builder.load(_failure(builder, args[0]), align=8, typ=_WORD)
+        failed = builder.load(_word_of_state(builder, args[0], FAILED), align=8, typ=_WORD)
         return builder.icmp_unsigned("!=", failed, _WORD(0))
 
     return types.boolean(types.int64), emit
@@ -371,9 +371,12 @@ def call_library(typing_context, context_address, text, results, memory):
             first = sum(len(kind) for kind in memory[: 1 + results.literal_value])
             is_open = builder.not_(small.emit(builder, words[first + 1], row))
         with builder.if_then(is_open):
+            calls = _word_of_state(builder, args[0], LIBRARY_CALLS)
+            builder.atomic_rmw("add", calls, _WORD(1), "monotonic")
             raised = builder.call(function, [builder.bitcast(name, pointer), *numbers, builder.bitcast(row, pointer)])
             with builder.if_then(builder.icmp_unsigned("!=", raised, _WORD(0)), likely=False):
-                builder.store(_WORD(1), _failure(builder, args[0]), align=8)
+                builder.store(_WORD(1), _word_of_state(builder, args[0], FAILED), align=8)
+            builder.atomic_rmw("add", calls, _WORD(-1), "monotonic")
         return context.get_dummy_value()
 
     return types.void(context_address, text, results, memory), emit

@@ -42,6 +42,7 @@ from numba.extending import intrinsic
 
 __all__ = [
     "FAILED",
+    "LIBRARY_CALLS",
     "MOST_SHARES",
     "STATE_LENGTH",
     "claim",
@@ -63,6 +64,9 @@ FAILED = 1
 """The place of the word that says whether work has failed, so that nothing after it is to be done; not 0 before the
 work is complete."""
 
+LIBRARY_CALLS = 2
+"""The place of the number of workers that are in a call of a library, which may have threads of its own."""
+
 _LINE = 16
 """Elements from one counter to the next: 128 bytes, as caches fetch lines of 64 in pairs."""
 
@@ -76,7 +80,11 @@ claimed from it last, and half a line further whether a worker is in the piece o
 _PAUSES_BEFORE_YIELD = 1000
 """Turns of a waiting loop, about 20 to 40 microseconds, before the core is offered to other threads."""
 
+_MICROSECONDS_ASLEEP = 20
+"""How long a worker sleeps between looks while a library works, to which systems add some 50."""
+
 _CLAIM_SYMBOL = "polytune_claim"
+_SLEEP_SYMBOL = "polytune_sleep"
 _YIELD_SYMBOL = "polytune_yield_thread"
 _HINT_YIELD = 1
 """The number of the "yield" hint in the Arm architecture."""
@@ -99,6 +107,21 @@ def _register_yield() -> bool:
 
 
 _CAN_YIELD = _register_yield()
+
+
+def _register_sleep() -> bool:
+    """Make a sleep of some microseconds known to compiled code.  Return False where the system has none as short."""
+    try:
+        address = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value
+    except (AttributeError, OSError, TypeError):
+        return False
+    if address is None:
+        return False
+    binding.add_symbol(_SLEEP_SYMBOL, address)
+    return True
+
+
+_CAN_SLEEP = _register_sleep()
 
 
 def new_state() -> np.ndarray:
@@ -132,6 +155,17 @@ def _emit_yield(builder: ir.IRBuilder) -> None:
         return
     function_type = ir.FunctionType(ir.IntType(32), [])
     builder.call(cgutils.get_or_insert_function(builder.module, function_type, _YIELD_SYMBOL), [])
+
+
+def _emit_sleep(builder: ir.IRBuilder) -> None:
+    """Leave the core to other threads for some microseconds; where it cannot be, for as long as they want it."""
+    if not _CAN_SLEEP:
+        _emit_yield(builder)
+        return
+    word = ir.IntType(32)
+    function_type = ir.FunctionType(word, [word])
+    function = cgutils.get_or_insert_function(builder.module, function_type, _SLEEP_SYMBOL)
+    builder.call(function, [word(_MICROSECONDS_ASLEEP)])
 
 
 def _word_address(context, builder: ir.IRBuilder, array_type: types.Type, array: ir.Value, index: ir.Value) -> ir.Value:
@@ -173,8 +207,16 @@ def lock_address(context, builder: ir.IRBuilder, state_type: types.Type, state: 
     return _word_address(context, builder, state_type, state, builder.add(line, _WORD(_LINE // 2)))
 
 
-def emit_waiting(builder: ir.IRBuilder, is_over: Callable[[], ir.Value]) -> None:
-    """Look again and again whether something is so: spin for some microseconds, then yield the core between looks."""
+def emit_waiting(
+    builder: ir.IRBuilder, is_over: Callable[[], ir.Value], is_long: Callable[[], ir.Value] | None = None
+) -> None:
+    """Look again and again whether something is so: spin for some microseconds, then yield the core between looks.
+
+    Args:
+        builder: where the code goes.
+        is_over: writes the test that ends it.
+        is_long: writes the test, after the microseconds, of whether to sleep between looks instead.
+    """
     before = builder.block
     look, again, spin, give_way, done = (
         builder.append_basic_block(f"wait.{name}") for name in ("look", "again", "spin", "yield", "done")
@@ -192,12 +234,20 @@ def emit_waiting(builder: ir.IRBuilder, is_over: Callable[[], ir.Value]) -> None
     _emit_pause(builder)
     builder.branch(look)
     builder.position_at_end(give_way)
-    _emit_yield(builder)
+    if is_long is None:
+        _emit_yield(builder)
+    else:
+        with builder.if_else(is_long()) as (asleep, awake):
+            with asleep:
+                _emit_sleep(builder)
+            with awake:
+                _emit_yield(builder)
+    waited = builder.block
     builder.branch(look)
 
     turn.add_incoming(_WORD(0), before)
     turn.add_incoming(next_turn, spin)
-    turn.add_incoming(next_turn, give_way)
+    turn.add_incoming(next_turn, waited)
     builder.position_at_end(done)
 
 
@@ -359,7 +409,8 @@ def complete(typing_context, state):
 def wait(typing_context, state, target):
     """Wait until ``target`` tasks are completed, and see what they wrote.
 
-    Spins for some microseconds, then yields the core between looks.
+    Spins for some microseconds, then yields the core between looks; while another worker is in a call of a library,
+    sleeps: threads of the library that take turns with one that yields may get a hundredth of their core.
     """
     require_words(state)
 
@@ -369,7 +420,11 @@ def wait(typing_context, state, target):
         def is_completed() -> ir.Value:
             return builder.icmp_signed(">=", builder.load_atomic(address, "acquire", 8, typ=_WORD), args[1])
 
-        emit_waiting(builder, is_completed)
+        def is_long() -> ir.Value:
+            calls = _word_address(context, builder, sig.args[0], args[0], _WORD(LIBRARY_CALLS))
+            return builder.icmp_signed(">", builder.load_atomic(calls, "monotonic", 8, typ=_WORD), _WORD(0))
+
+        emit_waiting(builder, is_completed, is_long)
         return context.get_dummy_value()
 
     return types.void(state, types.int64), emit

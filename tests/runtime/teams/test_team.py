@@ -1,14 +1,18 @@
 """Teams: every task is worked on once and in order of regions, whatever number of workers runs at once."""
 
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 from numba import njit, prange
 from numba.core.errors import TypingError
 
+from polytune.runtime.intrinsics.library import call_library, memory_of
 from polytune.runtime.intrinsics.memory import view
 from polytune.runtime.teams.team import (
+    LIBRARY_CALLS,
     MOST_SHARES,
     STATE_LENGTH,
     claim,
@@ -225,3 +229,64 @@ def test_a_waiting_loop_sees_what_another_thread_wrote():
 def test_counters_of_another_type_are_refused_at_compile_time():
     with pytest.raises(TypingError, match="int64"):
         njit(lambda state: claim(state, 0, 1, 0, 1))(np.zeros(STATE_LENGTH))
+
+
+@njit(nogil=True)
+def wait_for_one(state):
+    wait(state, 1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no short sleep there")
+def test_a_worker_takes_little_of_its_core_while_another_is_in_a_library():
+    wait_for_one(completed_state())  # compiled before
+    state = new_state()
+    state[LIBRARY_CALLS] = 1
+    used = []
+
+    def follow() -> None:
+        before = time.thread_time()
+        wait_for_one(state)
+        used.append(time.thread_time() - before)
+
+    thread = threading.Thread(target=follow, daemon=True)
+    thread.start()
+    time.sleep(0.5)
+    state[LIBRARY_CALLS] = 0
+    state[0] = 1
+    thread.join(60)
+    assert not thread.is_alive()
+    assert used[0] < 0.25
+
+
+def completed_state() -> np.ndarray:
+    state = new_state()
+    state[0] = 1
+    return state
+
+
+@njit(nogil=True)
+def counted_in_a_library(state, failed, source, target):
+    address = state.ctypes.data
+    report, values, calls = (
+        view(failed, "failed", "failed source target"),
+        view(source, "source", "failed source target"),
+        view(target, "target", "failed source target"),
+    )
+    call_library(
+        address,
+        "def kept(target, source):\n    target[:] = source\n",
+        1,
+        (
+            memory_of(report, (0,), ((1,),), (1,)),
+            memory_of(calls, (0,), ((1,),), (3,)),
+            memory_of(calls, (0,), ((1,),), (3,)),
+            memory_of(values, (0,), ((1,),), (3,)),
+        ),
+    )
+
+
+def test_a_call_of_a_library_is_counted_while_it_goes_on():
+    state, target = new_state(), np.full(3, -1)
+    counted_in_a_library(state, np.zeros(1, np.int64), state[:3], target)
+    assert list(target) == [0, 0, 1]
+    assert state[LIBRARY_CALLS] == 0
