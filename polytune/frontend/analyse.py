@@ -23,6 +23,7 @@ from polytune.frontend.polyhedral.prune import (
 from polytune.frontend.rewrites.checked import check_subscripts, has_tests
 from polytune.frontend.rewrites.contraction import with_values_in_variables
 from polytune.frontend.rewrites.forwarding import with_values_passed_on
+from polytune.frontend.rewrites.guarded_updates import with_guarded_updates
 from polytune.frontend.rewrites.half_precision import lower_half_precision
 from polytune.frontend.rewrites.index_copies import with_indices_read_in_place
 from polytune.frontend.rewrites.powers import choose_powers
@@ -63,6 +64,8 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False, lowere
     nodes = with_values_passed_on(without_repetitions(nodes, kernel), kernel)
     nodes = with_values_in_variables(nodes, kernel)
     nodes = with_indices_read_in_place(nodes, kernel)
+    if not strict:
+        nodes = with_guarded_updates(nodes, kernel)
     nodes, reports = check_subscripts(nodes, kernel, extents)
     layouts = {name: kind.layout for name, kind in signature.arguments if isinstance(kind, ArrayType)}
     nodes = choose_powers([along_rows(node, layouts) for node in nodes], kernel, strict=strict)

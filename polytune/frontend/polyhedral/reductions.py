@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+
+import numpy as np
 
 from polytune.frontend.expression import Assign, Binary, Checked, Element, Expression, Operation
 from polytune.frontend.scop import Access, Reduction
 
+_NEUTRAL = {"+": -0.0, "*": 1.0, "min": math.inf, "max": -math.inf}
 _GROUPS = {"+": ("+", "-"), "*": ("*",), "min": ("min",), "max": ("max",)}
 
 
@@ -54,3 +58,14 @@ def _accumulates(expression: Expression, target: Element, operators: tuple[str, 
         return True
     ordered = expression.operator in ("min", "max") and expression.dtype.startswith("float")
     return expression.operator != "-" and not ordered and _accumulates(expression.right, target, operators)
+
+
+def neutral_element(operator: str, dtype: str) -> int | float:
+    """Return the number of a type that changes no result of one of ``+ * min max``; ``-0.0 + 0.0`` would be ``0.0``."""
+    number = _NEUTRAL[operator]
+    if dtype.startswith("float"):
+        return number
+    if math.isfinite(number):
+        return int(number)
+    limits = np.iinfo(dtype)
+    return int(limits.max if number > 0 else limits.min)

@@ -81,7 +81,7 @@ _PAUSES_BEFORE_YIELD = 1000
 """Turns of a waiting loop, about 20 to 40 microseconds, before the core is offered to other threads."""
 
 _MICROSECONDS_ASLEEP = 20
-"""How long a worker sleeps between looks while a library works, to which systems add some 50."""
+"""The time that a worker sleeps between looks while a library works, to which systems add some 50."""
 
 _CLAIM_SYMBOL = "polytune_claim"
 _SLEEP_SYMBOL = "polytune_sleep"

@@ -19,17 +19,16 @@ against them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 import islpy as isl
-import numpy as np
 
 from polytune.frontend.expression import Assign, Binary, Constant, Element, Expression, Iterator, map_children, walk
 from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.reductions import neutral_element
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
 from polytune.records import dataclass
 from polytune.schedule.analysis.bands import analyse_band
@@ -43,8 +42,6 @@ from polytune.schedule.unions import domain_of, joined
 COUNTS: Mapping[int, tuple[int, ...]] = {1: (32768,), 2: (128, 256), 3: (8, 16, 256)}
 """The partial sums along each of the loops that are factored, by the number of these: enough for the threads of a large
 device, and few enough to be added up by a processor in some microseconds."""
-
-_NEUTRAL = {"+": -0.0, "*": 1.0, "min": math.inf, "max": -math.inf}
 
 
 def factor_sums(candidate: Candidate) -> Attempted[Candidate]:
@@ -412,17 +409,6 @@ class _Factoring:
             name, number = f"{beginning}{number}", number + 1
         self.taken.add(name)
         return name
-
-
-def neutral_element(operator: str, dtype: str) -> int | float:
-    """The number of a type that changes no result of one of ``+ * min max``."""
-    number = _NEUTRAL[operator]
-    if dtype.startswith("float"):
-        return number
-    if math.isfinite(number):
-        return int(number)
-    limits = np.iinfo(dtype)
-    return int(limits.max if number > 0 else limits.min)
 
 
 def _write_of(statement: Statement) -> Access:
