@@ -64,7 +64,8 @@ def _split_below(node: isl.ScheduleNode, dependences: Dependences) -> isl.Schedu
 
 
 def split_band(node: isl.ScheduleNode, dependences: Dependences, cuts: int = MOST_CUTS) -> isl.ScheduleNode | None:
-    """A sequence of pieces of a loop, all coincident; None where the loop is so as a whole, or cannot be made so.
+    """A sequence of pieces of a loop, all coincident; None where the loop is so as a whole, or cannot be made so, and
+    where each piece would be a single iteration.
 
     With P the loops around and B the loop, a cut at e is ``{ x : B(x) < e(P(x)) }``, ``{ x : B(x) = e(P(x)) }`` and
     ``{ x : B(x) > e(P(x)) }``: they cover all instances, and B grows from each to the next.  Where e is a quotient that
@@ -85,9 +86,25 @@ def split_band(node: isl.ScheduleNode, dependences: Dependences, cuts: int = MOS
         pieces = _cut(node, place)
         if pieces is not None:
             found = _with_parallel_pieces(pieces, dependences, cuts - 1)
-            if found is not None:
+            if found is not None and _has_several_iterations(found):
                 return found
     return None
+
+
+def _has_several_iterations(pieces: isl.ScheduleNode) -> bool:
+    """Return whether a piece of a loop is a loop: what is left of one over two colours is nothing to be shared out.
+
+    That is where ``{ P -> x : B(s) = x, P(s) = P }`` is no function, for the piece's band B and the loops P around it.
+    """
+    prefix = pieces.get_prefix_schedule_union_map()
+    for position in range(pieces.n_children()):
+        below = pieces.child(position).child(0)
+        if below.get_type() != isl.schedule_node_type.band:
+            return True  # it has been cut again
+        loop = below.band_get_partial_schedule_union_map().intersect_domain(below.get_domain())
+        if not prefix.reverse().apply_range(loop).is_single_valued():
+            return True
+    return False
 
 
 def _with_parallel_pieces(pieces: isl.ScheduleNode, dependences: Dependences, cuts: int) -> isl.ScheduleNode | None:

@@ -84,6 +84,17 @@ def downwards(n, x):
             x[i] = x[i] + x[n - 1 - k]
 
 
+def two_colours(A):
+    for colour in range(2):
+        for i in range(1, A.shape[0] - 1):
+            for j in range(1 + (i + colour) % 2, A.shape[1] - 1, 2):
+                A[i, j] = A[i - 1, j] + A[i + 1, j] + A[i, j - 1] + A[i, j + 1]
+
+
+def test_a_loop_of_two_iterations_stays_whole() -> None:
+    assert split_function(two_colours, np.zeros((9, 9))) is None
+
+
 @pytest.mark.parametrize("function, pieces", [(one_source, 3), (two_sources, 7), (downwards, 3)])
 def test_a_loop_is_cut_where_all_its_dependences_meet(function: Callable, pieces: int) -> None:
     arguments = [7, np.zeros(7)][-function.__code__.co_argcount :]
