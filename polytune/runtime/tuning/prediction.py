@@ -188,7 +188,8 @@ class Prediction:
             other = self._best_threads(version, {each: int(start[each]) for each in version.sizes} | sizes)
             if other is not None and self._seconds_or_never(other) < min(limit, self._seconds_or_never(best)):
                 best = other
-        return self._with_long_rows(self._with_even_pieces(best))
+        even = min(map(self._with_even_pieces, (best, start)), key=self._seconds_or_never)
+        return self._with_long_rows(even)
 
     def _with_even_pieces(self, start: Configuration) -> Configuration:
         """Outermost loops cut into pieces of which each thread has as many, where that is expected to be better: loops

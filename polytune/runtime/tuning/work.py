@@ -190,7 +190,9 @@ class Account:
                 )
                 largest = math.prod(parts[1:])
             elif not compared:  # of triangles, pieces differ by their places
-                whole = math.prod(length / size for length, (_, _, size, *_) in zip(extents, members, strict=False))
+                whole = math.prod(
+                    max(1.0, length / size) for length, (_, _, size, *_) in zip(extents, members, strict=False)
+                )
                 extent = extents[0] if extents else 0
         region = RegionAccount(
             [0.0] * len(Kind), max(1.0, pieces), len(members), kind == "serial", whole=whole, extent=extent

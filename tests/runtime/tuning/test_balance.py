@@ -53,6 +53,13 @@ def test_the_busiest_thread_has_whole_tiles(extent, size, threads):
     assert wanted - 1e-12 <= region.part_of_busiest(threads) <= min(1.0, wanted + size / extent)
 
 
+def test_tiles_that_are_longer_than_a_loop_count_as_whole():
+    account = Account(64, CACHES)
+    for _ in account.tiles("parallel", 2, 0, ((0, 20, 10), (0, 20, 512), (0, 500, 32))):
+        pass
+    assert account.regions[0].part_of_busiest(2) == 0.5
+
+
 def test_of_a_wavefront_all_tiles_of_a_diagonal_count():
     """Of 20 steps of time in tiles of 16, each diagonal has a tile of 16 and one of 4."""
     found = []
