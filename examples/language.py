@@ -101,6 +101,16 @@ def while_loop(A: "float64[::1]", y: "float64[::1]"):
 
 
 @polytune.kernel
+def sum_under_condition(x: "float64[::1]", total: "float64[::1]"):
+    e = 0.0
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            s = 1.0 / x[i]
+            e += s * s
+    total[0] = e
+
+
+@polytune.kernel
 def loop_with_break(A: "float64[:, ::1]", y: "float64[::1]"):
     for i in range(A.shape[0]):
         for j in range(A.shape[1]):
@@ -325,6 +335,13 @@ def shapes_of_data(A: "float64[:, ::1]", sums: "float64[::1]"):
     for step in range(len(sums)):
         left = left[left > left.mean()]
         sums[step] = left.sum()
+
+
+@polytune.kernel
+def shorter_arrays(y: "float64[::1]", c: "float64[::1]"):
+    for k in range(len(c)):
+        c[k] = y[0]
+        y = np.diff(y)
 
 
 # ---- functions and results

@@ -17,6 +17,7 @@ from tests.frontend import (  # noqa: F401  (they register what they have)
     accepted_functions,
     accepted_jumps,
     accepted_lists,
+    accepted_shorter,
     accepted_subscripts,
     accepted_truth_values,
     accepted_tuples,

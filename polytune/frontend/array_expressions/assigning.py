@@ -17,6 +17,7 @@ from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.reading import is_element, mentions_arrays, number_reader
 from polytune.frontend.array_expressions.reshaping import reshaped_in_place
 from polytune.frontend.array_expressions.shapes import agree
+from polytune.frontend.array_expressions.shorter import note_shorter
 from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
 from polytune.frontend.array_expressions.slices import part_of, subscripts_of
 from polytune.frontend.array_expressions.stores import store, update
@@ -183,6 +184,7 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
             store(frame, node, current, operand)
             return
         if name in frame.pinned:
+            note_shorter(frame, node, name, current, operand)
             raise _is_another_one(frame, node, name)
     if isinstance(operand, ArrayValue) and operand.copied is not None and reshaped_in_place(frame, node, operand):
         operand = operand.copied[1]

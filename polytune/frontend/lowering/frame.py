@@ -83,14 +83,29 @@ class LoopRange:
     step: int
 
 
+@dataclass(frozen=True)
+class Shorter:
+    """The way in which a loop makes an array shorter.
+
+    Attributes:
+        axis: along which axis.
+        elements: by how many each time.
+        place: line and column of the assignment.
+    """
+
+    axis: int
+    elements: int
+    place: tuple[int, int]
+
+
 @dataclass
 class Knowledge:
     """The findings of earlier walks: the variables that need memory, the types of those, and the names that refused
-    statements assign.  And which functions may write arrays, and which raise exceptions; the loops that NumPy runs,
-    by their files and places; the branches after which a name with different arrays on their sides is read; the
-    variables that change in loops after a place that asks how great they may be; the types of what lists hold, by
-    their arrays; by functions and names, the variables that hold several tuples; the functions that return several
-    arrays; and, by functions, the names that stand for several variables."""
+    statements assign.  And which functions may write arrays, and which raise exceptions; the loops that NumPy runs, and
+    those in which arrays become shorter, by their files and places; the branches after which a name with different
+    arrays on their sides is read; the variables that change in loops after a place that asks how great they may be; the
+    types of what lists hold, by their arrays; by functions and names, the variables that hold several tuples; the
+    functions that return several arrays; and, by functions, the names that stand for several variables."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
@@ -98,6 +113,7 @@ class Knowledge:
     writing: dict[Any, bool] = field(default_factory=dict)
     raising: set[Any] = field(default_factory=set)
     by_numpy: set[tuple[str, int, int]] = field(default_factory=set)
+    shorter: dict[tuple[str, int, int], dict[str, Shorter]] = field(default_factory=dict)
     read_after: set[tuple[str, int, int, str]] = field(default_factory=set)
     changed_later: set[str] = field(default_factory=set)
     lists: dict[str, frozenset[ScalarKind]] = field(default_factory=dict)

@@ -16,6 +16,7 @@ from polytune.frontend.inlining.outside_calls import is_method, plain_arguments
 from polytune.frontend.inlining.returns import lower_return
 from polytune.frontend.loops import control
 from polytune.frontend.loops.numpy_loops import lower_by_numpy
+from polytune.frontend.loops.shortening import with_lengths
 from polytune.frontend.lowering.assignments import assign_augmented, assign_targets
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.growing import append, declare_lists
@@ -44,6 +45,10 @@ def lower_block(frame: Frame, statements: Sequence[ast.stmt]) -> None:
 
 def _lower(frame: Frame, node: ast.stmt) -> None:
     node = with_slices_written(frame, with_items_named(frame, node))
+    if (counted := with_lengths(frame, node)) is not None:
+        for each in counted:
+            _lower(frame, each)
+        return
     is_lowered = _lower_list(frame, node) or (isinstance(node, ast.For | ast.While) and lower_by_numpy(frame, node))
     if not is_lowered and not bind_slice(frame, node):
         _lower_statement(frame, node)
