@@ -58,7 +58,7 @@ def without_the_last(A, out, steps: int):
     out[:] = 1.0
     for step in range(steps):
         out[step] = A[len(A) - 1]
-        A = A[A < A[len(A) - 1]]
+        A = A[A[len(A) - 1] > A]
     out[0] = 5.0
 
 
@@ -117,7 +117,7 @@ def read_after(A):
 def counted_after(A):
     count = 0
     for _ in range(2):
-        A = A[A > A.min()]
+        A = A[A.min() < A]
         count += len(A)
     return count
 
@@ -138,20 +138,20 @@ def of_another_function(A, out):
 
 def of_a_constant(A, out):
     for _ in range(len(out)):
-        A = A[A > A.min()]
+        A = A[A.min() < A]
         CONSTANT[0] = A[0]
 
 
 def with_a_loop_inside(A, out):
     for i in range(len(out)):
-        A = A[A > A.min()]
+        A = A[A.min() < A]
         for j in range(len(A)):
             out[i] += A[j]
 
 
 def of_random_numbers(A, out):
     for i in range(len(out)):
-        A = A[A > A.min()]
+        A = A[A.min() < A]
         out[i] = A[0] + np.random.random()
 
 

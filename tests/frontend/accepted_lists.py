@@ -359,3 +359,20 @@ def append_after_a_loop_that_may_have_no_iterations(x):
             count += 1
     count += 3
     return out, np.arange(count)
+
+
+@accepted(*(lambda m=m: (vector(4), m) for m in (0, 1, 3, 9)))
+def as_long_as_expressions_say(A, m: int):
+    for i in range(m):
+        distances, choices, quotients = [], [], []
+        for _ in range(0, abs(i - 2)):
+            distances.append(1.0)
+        for _ in range(0, (i + 1) // 2 if i > 2 else 3 - i):
+            choices.append(2.0)
+        for _ in range(0, i // -2 + 5):
+            quotients.append(1.0)
+        for _ in range(0, i % -3 + 3):
+            quotients.append(3.0)
+        for _ in range((i > 2) + 1):
+            quotients.append(4.0)
+        A[0] += len(distances) + 8 * len(choices) + 64 * len(quotients)

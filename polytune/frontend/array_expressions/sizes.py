@@ -22,6 +22,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
 from polytune.frontend.array_expressions.values import Shape
 from polytune.frontend.expression import (
     Binary,
+    Cast,
     Checked,
     Compare,
     Counter,
@@ -31,6 +32,7 @@ from polytune.frontend.expression import (
     Iterator,
     Logical,
     ParameterValue,
+    Select,
     Unary,
     walk,
 )
@@ -344,8 +346,26 @@ def greatest(frame: Frame, expression: Expression, *, least: bool = False) -> Ex
             if (bounds.step > 0) == least:
                 return greatest(frame, bounds.start, least=least)
             return add(greatest(frame, bounds.stop, least=least), integer(1), 1 if bounds.step < 0 else -1)
+        case Cast(operand):
+            if operand.dtype == "bool":
+                return ZERO if least else integer(1)
+            return greatest(frame, operand, least=least)
         case Unary("-", operand):
             return subtract(ZERO, greatest(frame, operand, least=not least))
+        case Unary("abs", operand):
+            opposite = subtract(ZERO, greatest(frame, operand, least=True))
+            return ZERO if least else maximum(greatest(frame, operand), opposite)
+        case Select(_, then, otherwise):
+            sides = greatest(frame, then, least=least), greatest(frame, otherwise, least=least)
+            return (minimum if least else maximum)(*sides)
+        case Binary():
+            return _greatest_result(frame, expression, least=least)
+    return expression
+
+
+def _greatest_result(frame: Frame, expression: Binary, *, least: bool) -> Expression:
+    """The bound of an operation of two numbers, see ``greatest``."""
+    match expression:
         case Binary("+", left, right):
             return add(greatest(frame, left, least=least), greatest(frame, right, least=least))
         case Binary("-", left, right):
@@ -361,6 +381,10 @@ def greatest(frame: Frame, expression: Expression, *, least: bool = False) -> Ex
                     return add(ZERO, greatest(frame, other, least=least if value >= 0 else not least), value)
         case Binary("//", left, right) if (constant_of(right) or 0) > 0:
             return quotient(greatest(frame, left, least=least), constant_of(right) or 1)
-        case Binary("%", _, right) if (constant_of(right) or 0) > 0:
-            return ZERO if least else integer((constant_of(right) or 1) - 1)
+        case Binary("//", left, right) if (constant_of(right) or 0) < 0:
+            return quotient(subtract(ZERO, greatest(frame, left, least=not least)), -(constant_of(right) or 1))
+        case Binary("%", _, right) if (divisor := constant_of(right) or 0) != 0:
+            if divisor > 0:
+                return ZERO if least else integer(divisor - 1)
+            return integer(divisor + 1) if least else ZERO
     return expression
