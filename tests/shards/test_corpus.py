@@ -7,10 +7,9 @@ import pytest
 from benchmarks.applications.case import every_case
 from tests.shards.corpus import hold
 
-RIGHT = ("gravity", "moving_average", "haar_step", "edit_distance_rows")
+RIGHT = ("gravity", "moving_average", "haar_step", "edit_distance_rows", "ising_sweep")
 REFUSED = {
     "kmer_counts": "subscripts of counts depend on data",
-    "ising_sweep": "is too complex to be cut at the borders of chunks",
     "ridge_regressions": "numpy.linalg.solve works on whole arrays",
     "max_drawdown": "cannot be cut at the borders of chunks",
 }
