@@ -116,6 +116,11 @@ class SignatureError(ArgumentError, TypeError):
     """A call leaves out an argument that the kernel wants, or has one that it does not, as Python's TypeError says."""
 
 
+class IntegerRangeError(ArgumentError, OverflowError):
+    """A Python integer would become one of a NumPy type that cannot hold it, as Python's OverflowError says; nothing
+    has been written."""
+
+
 class UnassignedVariableError(ArgumentError, UnboundLocalError):
     """A call would read a variable that no iteration has assigned, as Python's error of that name says; nothing has
     been written."""

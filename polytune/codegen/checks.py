@@ -19,9 +19,9 @@ from polytune.frontend.scop import Report, Scop, SizeCondition
 
 
 def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) -> None:
-    """Write ``check(<arguments>, <parameters>)``, which raises ArgumentError where sizes do not fit, BoundsError where
-    some access would be out of range, and UnassignedVariableError where some variable would be read that nothing has
-    assigned.
+    """Write ``check(<arguments>, <parameters>)``, which raises ArgumentError where sizes do not fit, IntegerRangeError
+    where a Python integer is none of the type of what it meets, BoundsError where some access would be out of range,
+    and UnassignedVariableError where some variable would be read that nothing has assigned.
 
     Messages name places that are an argument, by default those of ``PLACES``: where the source stands is known to the
     caller alone.
@@ -61,7 +61,8 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
             test = convert_expression(build.expr_from_set(condition.violated))
             with writer.indented(f"if {expression_text(test, compiled=False)}:"):
                 if isinstance(condition, SizeCondition):
-                    writer.line(f"raise {MARK}ArgumentError({_size_text(condition, scop, number)})")
+                    error = "ArgumentError" if condition.is_of_sizes else "IntegerRangeError"
+                    writer.line(f"raise {MARK}{error}({_size_text(condition, scop, number)})")
                 elif isinstance(condition, UnassignedRead):
                     writer.line(f"raise {MARK}UnassignedVariableError({_unassigned_text(condition, scop, number)})")
                 else:
@@ -104,7 +105,8 @@ def _size_text(condition: SizeCondition, scop: Scop, number: int) -> str:
     parts = "".join(
         _quoted(part) if isinstance(part, str) else _sized(part) for part in condition.parts or (condition.what,)
     )
-    values, why = _parameter_values(condition.violated, scop), literal(f"\nwhy: {condition.reason}, for ")
+    values = _parameter_values(condition.violated, scop)
+    why = literal(f"\nwhy: {condition.reason}{', for ' if values else ''}")
     after = literal(f"\ninstead: {condition.remedy}")
     return f'f"{{{place}}}: {parts}" f"{{{place}.caret_below}}" {why} f"{values}" {after}'
 

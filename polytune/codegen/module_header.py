@@ -94,6 +94,8 @@ def _errors(scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) 
     names = ["ArgumentError", "SourceLocation"]
     if any(isinstance(condition, BoundsCondition) and not condition.is_of_uncommon for condition in conditions):
         names.append("BoundsError")
+    if any(not condition.is_of_sizes for condition in scop.size_conditions):
+        names.append("IntegerRangeError")
     if any(isinstance(condition, UnassignedRead) for condition in conditions):
         names.append("UnassignedVariableError")
     if any(isinstance(condition, BoundsCondition) and condition.is_of_uncommon for condition in conditions):

@@ -55,7 +55,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class SizeCondition:
-    """A set of parameter values for which a call must be refused, as shapes in it do not fit.
+    """A set of parameter values for which a call must be refused, as shapes in it, or Python's integers, do not fit.
 
     Attributes:
         violated: ``[p] -> { : ... }``.
@@ -65,6 +65,8 @@ class SizeCondition:
         location: where in the source.
         remedy: what to do about it.
         reason: why it is wrong.
+        is_of_sizes: whether it says what sizes arrays have, which schedules and loops are made for; else that Python's
+            integers are some of a NumPy type.
     """
 
     violated: isl.Set
@@ -73,6 +75,7 @@ class SizeCondition:
     location: SourceLocation
     remedy: str
     reason: str
+    is_of_sizes: bool = True
 
 
 @dataclass(frozen=True)

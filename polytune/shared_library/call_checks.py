@@ -20,6 +20,7 @@ _PLAIN = re.compile(r"[a-zA-Z]\w*", re.ASCII)
 _STATUS = {
     "ArgumentError": "PT_ARGUMENT",
     "BoundsError": "PT_ARGUMENT",
+    "IntegerRangeError": "PT_ARGUMENT",
     "UncommonSubscriptError": "PT_ARGUMENT",
     "UnassignedVariableError": "PT_UNASSIGNED",
 }

@@ -24,7 +24,7 @@ from polytune.frontend.array_expressions.comprehension import comprehension
 from polytune.frontend.array_expressions.elementwise import as_array, cast_array, computed, strong
 from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.shapes import agree, stretched
-from polytune.frontend.array_expressions.sizes import extent
+from polytune.frontend.array_expressions.sizes import extent, require_range
 from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, kept, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts
@@ -43,6 +43,7 @@ def _filled(call: ArrayCall, shape: Shape, dtype: str, value: ArrayValue | Value
     frame, node = call.frame, call.node
     region = allocate(frame, node, shape, dtype)
     if value is not None:
+        require_range(frame, node, value, dtype)
         source = stretched(frame, value, shape) if isinstance(value, ArrayValue) else value
 
         def body(iterators: tuple[Iterator, ...]) -> Sequence[Node]:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.shapes import broadcast, is_one, stretched
-from polytune.frontend.array_expressions.sizes import are_equal, require_exponent
+from polytune.frontend.array_expressions.sizes import are_equal, require_exponent, require_range
 from polytune.frontend.array_expressions.temporaries import kept, settled
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum
 from polytune.frontend.expression import Binary, Call, Element, walk
@@ -41,6 +45,27 @@ def computed(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue | Valu
 def kind_of_operand(operand: Operand) -> promotion.ScalarKind:
     """The type of a number, or of an array's elements."""
     return promotion.ScalarKind(operand.dtype, isinstance(operand, Value) and operand.weak)
+
+
+def require_ranges(frame: Frame, node: ast.AST, function: Any, operands: Sequence[Operand]) -> None:
+    """See to it that Python's integers among operands are some of the type that they become.
+
+    Args:
+        frame: where they stand.
+        node: the expression, for its place.
+        function: NumPy's function that they are operands of; only types of integers and functions whose results are
+            integers, where all operands are, make integers of them.
+        operands: its operands, arrays and numbers.
+    """
+    if not operands:
+        return
+    dtype = None
+    if isinstance(function, type) and issubclass(function, np.integer):
+        dtype = np.dtype(function).name
+    elif isinstance(function, np.ufunc) and "BB->B" in function.types:
+        dtype = reduce(promotion.join, map(kind_of_operand, operands)).dtype
+    for operand in operands if dtype is not None else ():
+        require_range(frame, node, operand, dtype)
 
 
 def as_array(operand: ArrayValue | Value) -> ArrayValue:
@@ -187,6 +212,10 @@ def arithmetic(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: O
         symbol: the operator.
         left, right: arrays whose shapes are broadcast, or numbers.
     """
+    if symbol != "/":
+        dtype = promotion.join(kind_of_operand(left), kind_of_operand(right)).dtype
+        require_range(frame, node, left, dtype)
+        require_range(frame, node, right, dtype)
     if symbol in bits.OPERATORS:
         return elementwise(frame, node, lambda values: bits.bits(symbol, *values), [left, right])
     if is_truth(left) and is_truth(right):

@@ -38,7 +38,13 @@ from polytune.frontend.array_expressions.calls import (
 )
 from polytune.frontend.array_expressions.conversions import check_written
 from polytune.frontend.array_expressions.derived import method_along_axis
-from polytune.frontend.array_expressions.elementwise import as_array, computed, elementwise, kind_of_operand
+from polytune.frontend.array_expressions.elementwise import (
+    as_array,
+    computed,
+    elementwise,
+    kind_of_operand,
+    require_ranges,
+)
 from polytune.frontend.array_expressions.flat import flat_part, is_flat
 from polytune.frontend.array_expressions.gathering import gathered
 from polytune.frontend.array_expressions.linear_algebra import outer_method
@@ -371,6 +377,7 @@ def _ufunc(
         )
     if function in (np.power, pow) and len(operands) == 2 and isinstance(operands[1], Value):
         require_exponent(frame, node, kind_of_operand(operands[0]), operands[1])
+    require_ranges(frame, node, function, operands)
     try:
         if of_numbers:
             return functions.apply(function, operands)  # type: ignore[arg-type]

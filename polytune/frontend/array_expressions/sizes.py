@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import islpy as isl
+import numpy as np
 
 from polytune.frontend.array_expressions.affine_arithmetic import (
     ZERO,
@@ -19,7 +20,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     quotient,
     subtract,
 )
-from polytune.frontend.array_expressions.values import Shape
+from polytune.frontend.array_expressions.values import Operand, Shape
 from polytune.frontend.expression import (
     Binary,
     Cast,
@@ -66,7 +67,7 @@ def known(frame: Frame) -> isl.Set:
         for condition in (*nonnegative, *frame.holds):
             found = found.intersect(kernel.affine.condition(as_condition(condition)))
         for checked in kernel.size_conditions:
-            if checked.violated.n_basic_set() == 1:
+            if checked.is_of_sizes and checked.violated.n_basic_set() == 1:
                 found = found.subtract(checked.violated)
         found = kernel.known[key] = found.coalesce()
     return found
@@ -187,6 +188,7 @@ def require(
     *,
     reason: str = "NumPy raises an error here",
     late: bool = False,
+    is_of_sizes: bool = True,
 ) -> None:
     """See to it that a condition holds: by proof, or else by a check at each call.
 
@@ -200,6 +202,7 @@ def require(
         reason: why it is wrong.
         late: whether it is tested where the kernel comes to it, if that depends on a condition, so that no call is
             refused for what it does not come to.
+        is_of_sizes: see ``SizeCondition``.
 
     Raises:
         UnsupportedSourceError: it holds for no arguments.
@@ -221,7 +224,7 @@ def require(
     shown = tuple(part for part in parts if isinstance(part, str) or not _has_iterator(part))
     numbers = shown if len(shown) == len(parts) else ()
     location = frame.source.location(node)
-    kernel.size_conditions.append(SizeCondition(violated, what, numbers, location, remedy, reason))
+    kernel.size_conditions.append(SizeCondition(violated, what, numbers, location, remedy, reason, is_of_sizes))
 
 
 def require_size(frame: Frame, node: ast.AST, size: Expression) -> None:
@@ -258,6 +261,34 @@ def require_exponent(frame: Frame, node: ast.AST, base: ScalarKind, exponent: Va
     remedy = "make a float of the base first: float(x) ** n"
     reason = "it is a float in Python, and NumPy raises an error here"
     require(frame, node, least, text, (f"{text}: ", exponent.expression), remedy, reason=reason)
+
+
+def require_range(frame: Frame, node: ast.AST, value: Operand, dtype: str) -> None:
+    """See to it that a Python integer is one of a NumPy type that it is to become, where it does not depend on data.
+
+    What depends on data wraps round, as a test of each element would cost more than what is done with it.
+
+    Args:
+        frame: where it is to hold.
+        node: what the integer stands in, for its place.
+        value: what becomes one of the type; constants are looked at when all types are known.
+        dtype: the type; nothing is done where it is none of integers.
+    """
+    is_python = isinstance(value, Value) and value.weak and value.dtype == "int64"
+    if not is_python or dtype not in INTEGERS or dtype == "int64" or value.constant is not None:
+        return
+    if frame.pure or frame.conditional or frame.opaque or not frame.kernel.affine.is_function(value.expression):
+        return
+    limits = np.iinfo(dtype)
+    text = size_text(frame.kernel, value.expression)
+    what = f"the Python integer {text}, which {dtype} cannot hold, in {frame.source.segment(node)}"
+    parts = ("the Python integer ", value.expression, f", which {dtype} cannot hold, in {frame.source.segment(node)}")
+    reason = f"{dtype} holds integers from {limits.min} to {limits.max}, and Python raises an OverflowError here"
+    remedy = f"make it one of NumPy's integers, which are promoted and cut off as NumPy does: np.int64({text})"
+    least = Compare(">=", value.expression, integer(limits.min))
+    greatest_one = Compare("<=", value.expression, integer(limits.max))
+    for condition in (least,) if dtype == "uint64" else (least, greatest_one):
+        require(frame, node, condition, what, parts, remedy, reason=reason, is_of_sizes=False)
 
 
 def _test(frame: Frame, node: ast.AST, condition: Expression, what: str) -> None:

@@ -12,7 +12,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.conversions import check_update
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, negated
 from polytune.frontend.array_expressions.shapes import agree, fit_by_data, is_one, stretched, without_ones
-from polytune.frontend.array_expressions.sizes import known
+from polytune.frontend.array_expressions.sizes import known, require_range
 from polytune.frontend.array_expressions.temporaries import (
     allocate,
     assigned,
@@ -57,6 +57,7 @@ def store(frame: Frame, node: ast.AST, target: ArrayValue, operand: Operand) -> 
     """
     if isinstance(operand, Sum) and _sum_directly(frame, node, target, operand, adding=False):
         return
+    require_range(frame, node, operand, target.dtype)
     _assign(frame, node, target, as_array(computed(frame, node, operand)))
 
 

@@ -7,6 +7,7 @@ import ast
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.assigning import assign_name, assign_part, is_part, parts_of
 from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.sizes import require_range
 from polytune.frontend.array_expressions.stores import element_target, store, store_in_all
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
@@ -63,6 +64,7 @@ def assign_number(frame: Frame, node: ast.stmt, target: ast.expr, value: Value) 
                     "arrays, lists and tuples from outside are constants in a kernel",
                     "pass the array as an argument",
                 )
+            require_range(frame, node, value, element.dtype)
             operation = Assign(element, convert(value, element.dtype))
             frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
         case _:

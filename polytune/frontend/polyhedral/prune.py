@@ -107,8 +107,8 @@ def context_of(parameters: Sequence[Parameter], context: isl.Context) -> isl.Set
 
 
 def checked(context: isl.Set, conditions: Sequence[SizeCondition]) -> isl.Set:
-    """The context with what each call is checked for, where that is convex."""
-    for condition in conditions:
+    """The context with what each call is checked for of sizes, where that is convex."""
+    for condition in (each for each in conditions if each.is_of_sizes):
         narrowed = context.subtract(condition.violated).coalesce()
         if narrowed.n_basic_set() == 1:
             context = narrowed

@@ -10,7 +10,7 @@ import numpy as np
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.creation import display
-from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.elementwise import computed, require_ranges
 from polytune.frontend.array_expressions.grids import grid_axes, is_grid, stacked
 from polytune.frontend.array_expressions.masks import either
 from polytune.frontend.array_expressions.operators import operation, unary
@@ -325,7 +325,9 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
     if not is_known(function):
         raise refused_call(frame, node, f"{name} is called", ONE_OF_THESE)
     plain_arguments(frame, node)
+    arguments = [read(frame, argument) for argument in node.args]
+    require_ranges(frame, node, function, arguments)
     try:
-        return apply(function, [read(frame, argument) for argument in node.args])
+        return apply(function, arguments)
     except ArityError as error:
         raise refused_call(frame, node, f"{name}(...) {error}", "pass as many as it takes") from None

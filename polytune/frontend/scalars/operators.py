@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.sizes import require_exponent
+from polytune.frontend.array_expressions.sizes import require_exponent, require_range
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.promotion import Value
 from polytune.frontend.rewrites.remainders import remainder
@@ -56,6 +56,10 @@ def combined(frame: Frame, node: ast.AST, symbol: str, left: Value, right: Value
         symbol: the operator.
         left, right: the numbers.
     """
+    if symbol != "/":
+        dtype = promotion.join(promotion.kind_of(left), promotion.kind_of(right)).dtype
+        require_range(frame, node, left, dtype)
+        require_range(frame, node, right, dtype)
     if symbol not in bits.OPERATORS:
         left, right = promotion.number(left), promotion.number(right)
         if symbol == "**":
