@@ -130,7 +130,53 @@ def largest_change(A, x, y, t):
                 y[0] = max(y[0], abs(A[i, j]))
 
 
+def set_between(A, x, y, t):
+    """What sets the second sum to zero stands between the two products."""
+    for i in range(A.shape[0]):
+        t[i] = 0
+        for j in range(A.shape[1]):
+            t[i] += A[i, j] * x[j]
+    for j in range(A.shape[1]):
+        y[j] = 0
+        for i in range(A.shape[0]):
+            y[j] += A[i, j] * t[i]
+
+
+def array_expressions(A, x, y, t):
+    t[:] = A @ x
+    y[:] = t @ A
+
+
+def transposed_first(A, x, y, t):
+    """The second product overwrites what the first one reads."""
+    y[:] = t @ A
+    t[:] = A @ x
+
+
+def independent_products(A, x, y, t):
+    s = A @ x
+    y[:] = t @ A
+    t[:] = s
+
+
+def needed_between(A, x, y, t):
+    """What stands between the two products needs the first one, and the second one needs it."""
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            t[i] += A[i, j] * x[j]
+    for i in range(A.shape[0]):
+        x[0] = max(x[0], t[i])
+    for j in range(A.shape[1]):
+        for i in range(A.shape[0]):
+            y[j] += A[i, j] * x[0]
+
+
 SHARED_OUT = [
+    set_between,
+    array_expressions,
+    transposed_first,
+    independent_products,
+    needed_between,
     greatest,
     extremes_of_all,
     largest_change,
@@ -272,6 +318,25 @@ def test_a_matrix_is_gone_through_once(function: Callable) -> None:
     assert all(part.array != "A" for part in named if isinstance(part, Element))
     assert region.shared == len(region.members) == 1
     assert [own.array for own in region.sums] == ["y"]
+
+
+@pytest.mark.parametrize(
+    "function, times",
+    [
+        (set_between, 1),
+        (array_expressions, 1),
+        (independent_products, 1),
+        (transposed_first, 2),
+        (needed_between, 2),
+    ],
+)
+def test_what_stands_between_products_goes_before_both(function: Callable, times: int) -> None:
+    """A second product of a matrix is computed with the first one, unless something that stands between needs that."""
+    first = next(program for program in stages_of(function).programs if program.has_sums)
+    through = [
+        region for region in first.regions if any(getattr(part, "array", "") == "A" for part in walk(region.body))
+    ]
+    assert len(through) == times
 
 
 def test_what_is_not_in_a_copy_is_a_race() -> None:

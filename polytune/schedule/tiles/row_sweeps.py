@@ -14,7 +14,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations, takewhile
 
 import islpy as isl
@@ -155,8 +155,8 @@ def _keep_copies(node: isl.ScheduleNode, copied: frozenset[str], dependences: De
 
 def row_schedule(scop: Scop, dependences: Dependences, fuse: Schedule, divide: Schedule) -> isl.Schedule | None:
     """The source order with parts that are sweeps over rows as they are, all others divided as far as possible, and
-    neighbours that sweep over one matrix fused where that makes one parallel sweep of them; None where no sweep is one
-    over rows, or there is no proof.
+    neighbours that sweep over one matrix fused where that makes one parallel sweep of them, after what stands between
+    them and needs neither; None where no sweep is one over rows, or there is no proof.
 
     Args:
         scop: the kernel.
@@ -168,12 +168,12 @@ def row_schedule(scop: Scop, dependences: Dependences, fuse: Schedule, divide: S
     for own in parts_of(scop.schedule):
         divided = None if _is_row_sweep(own, dependences) else divide(own.get_domain())
         for part in [own] if divided is None else parts_of(divided):
-            fused = None
-            if parts and swept(parts[-1][0].get_domain(), scop) & swept(part.get_domain(), scop):
-                fused = fuse(parts[-1][0].get_domain().union(part.get_domain()))
+            near = _neighbour(parts, part, dependences)
+            fused = None if near is None else fuse(parts[near][0].get_domain().union(part.get_domain()))
             by_rows = fused is not None and _is_row_sweep(fused, dependences)
-            if fused is not None and (by_rows or is_parallel(fused, dependences)):
-                parts[-1] = fused, by_rows
+            if near is not None and fused is not None and (by_rows or is_parallel(fused, dependences)):
+                del parts[near]
+                parts.append((fused, by_rows))
             else:
                 parts.append((part, _is_row_sweep(part, dependences)))
     if not any(by_rows for _, by_rows in parts):
@@ -182,6 +182,23 @@ def row_schedule(scop: Scop, dependences: Dependences, fuse: Schedule, divide: S
     for other in others:
         whole = whole.sequence(other)
     return whole if is_proven_legal(whole, dependences) else None
+
+
+def _neighbour(
+    parts: Sequence[tuple[isl.Schedule, bool]], part: isl.Schedule, dependences: Dependences
+) -> int | None:
+    """Return the last of the parts before that sweeps over a matrix of this one, and that all those between them, as
+    what sets sums to zero, may be done before; None where there is none."""
+    matrices = swept(part.get_domain(), dependences.scop)
+    between = isl.UnionSet.empty(part.get_domain().get_space())
+    for position in range(len(parts) - 1, -1, -1):
+        earlier = parts[position][0].get_domain()
+        if swept(earlier, dependences.scop) & matrices:
+            relations = [*dependences.flow.values(), *dependences.all_order.values()]
+            needed = union_of(relations, dependences.scop).intersect_domain(earlier).intersect_range(between)
+            return position if needed.is_empty() else None
+        between = between.union(earlier)
+    return None
 
 
 def common_reads(instances: isl.UnionSet, scop: Scop) -> isl.UnionMap:
