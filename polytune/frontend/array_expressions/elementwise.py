@@ -59,12 +59,12 @@ def require_ranges(frame: Frame, node: ast.AST, function: Any, operands: Sequenc
     """
     if not operands:
         return
-    dtype = None
+    dtype = ""
     if isinstance(function, type) and issubclass(function, np.integer):
         dtype = np.dtype(function).name
     elif isinstance(function, np.ufunc) and "BB->B" in function.types:
         dtype = reduce(promotion.join, map(kind_of_operand, operands)).dtype
-    for operand in operands if dtype is not None else ():
+    for operand in operands if dtype else ():
         require_range(frame, node, operand, dtype)
 
 

@@ -274,8 +274,9 @@ def require_range(frame: Frame, node: ast.AST, value: Operand, dtype: str) -> No
         value: what becomes one of the type; constants are looked at when all types are known.
         dtype: the type; nothing is done where it is none of integers.
     """
-    is_python = isinstance(value, Value) and value.weak and value.dtype == "int64"
-    if not is_python or dtype not in INTEGERS or dtype == "int64" or value.constant is not None:
+    if not isinstance(value, Value) or not value.weak or value.dtype != "int64" or value.constant is not None:
+        return
+    if dtype not in INTEGERS or dtype == "int64":
         return
     if frame.pure or frame.conditional or frame.opaque or not frame.kernel.affine.is_function(value.expression):
         return

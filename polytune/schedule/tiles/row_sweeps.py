@@ -184,9 +184,7 @@ def row_schedule(scop: Scop, dependences: Dependences, fuse: Schedule, divide: S
     return whole if is_proven_legal(whole, dependences) else None
 
 
-def _neighbour(
-    parts: Sequence[tuple[isl.Schedule, bool]], part: isl.Schedule, dependences: Dependences
-) -> int | None:
+def _neighbour(parts: Sequence[tuple[isl.Schedule, bool]], part: isl.Schedule, dependences: Dependences) -> int | None:
     """Return the last of the parts before that sweeps over a matrix of this one, and that all those between them, as
     what sets sums to zero, may be done before; None where there is none."""
     matrices = swept(part.get_domain(), dependences.scop)
