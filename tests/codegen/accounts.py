@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 
 import polytune
@@ -9,6 +11,9 @@ from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.tuning.work import Account
 
 CACHES = (32 << 10, 1 << 20, 8 << 20)
+REGISTERS = (64, 32)
+"""The vector registers of the processor that code is written for and accounts are kept of, whichever runs the tests:
+their width in bytes, and how many there are."""
 
 
 def product(a, b, c):
@@ -29,7 +34,7 @@ def means_of_columns(x, mean):
 def account_of(generated: GeneratedKernel, name: str, *numbers: int) -> Account:
     """The account of a version for values of the parameters and its own sizes."""
     version = next(each for each in generated.module.VERSIONS if each.name == name)
-    account = Account(64, CACHES)
+    account = Account(REGISTERS[0], CACHES)
     assert version.work is not None
     version.work(account, *numbers, *version.sizes.values())
     return account
@@ -38,7 +43,11 @@ def account_of(generated: GeneratedKernel, name: str, *numbers: int) -> Account:
 def generated_of(function, *arguments) -> tuple[GeneratedKernel, tuple[int, ...]]:
     kernel = polytune.Kernel(function)
     values = kernel._accept(arguments, {}).values
-    generated = kernel.generated(*arguments)
+    with (
+        mock.patch("polytune.compiler.vector_registers", return_value=REGISTERS),
+        mock.patch("polytune.kernel_modules.vector_registers", return_value=REGISTERS),
+    ):
+        generated = kernel.generated(*arguments)
     return generated, generated.prepare(values, {}).parameters
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,14 @@ from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.tuning.prediction import Prediction
 from polytune.runtime.tuning.work import Account
 from polytune.tuner import Configuration
-from tests.codegen.accounts import CACHES, account_of, generated_of, means_of_columns, product, product_of
+from tests.codegen.accounts import CACHES, REGISTERS, account_of, generated_of, means_of_columns, product, product_of
+
+
+@pytest.fixture(autouse=True)
+def with_registers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have predictions for the registers that the code is written for."""
+    here = replace(machine(), vector_bytes=REGISTERS[0])
+    monkeypatch.setattr("polytune.runtime.tuning.prediction.machine", lambda: here)
 
 
 def expected_of(generated: GeneratedKernel, parameters: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> Prediction:
@@ -35,7 +44,7 @@ def test_lanes_that_are_stored_by_a_mask_are_waited_for():
     version = next(each for each in generated.module.VERSIONS if each.name == "tiled_early")
     seconds = []
     prediction = Prediction(generated.module, generated.space, parameters, 1)
-    lanes = machine().vector_bytes // 4
+    lanes = REGISTERS[0] // 4
     for size in (lanes // 2, 2 * lanes):
         sizes = dict.fromkeys(version.sizes, 32) | {"tile_1": size}
         seconds.append(prediction.seconds(generated.space.configuration(version=version.name, threads=1, **sizes)))
@@ -98,7 +107,7 @@ def test_tiles_stand_for_a_triangle_by_their_shares(monkeypatch):
     version = next(each for each in generated.module.VERSIONS if each.name == "tiled")
     assert version.work is not None
     for size in (16, 32, 48):
-        account = Account(64, CACHES)
+        account = Account(REGISTERS[0], CACHES)
         version.work(account, *prediction._parameters, *dict.fromkeys(version.sizes, size).values())
         parts = account.arithmetic / (2 * n**3 / 3)
         assert parts == pytest.approx(1, rel=0.1), size
