@@ -6,6 +6,7 @@ The orders and transforms that there are come from outside, as tables; nothing h
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field, replace
 from functools import partial
 
@@ -17,7 +18,7 @@ from polytune.codegen.source_loops import source_program
 from polytune.codegen.transform import BYTES, LoopTransform, Target
 from polytune.codegen.verify import verified
 from polytune.errors import UnprovenError
-from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, overtime, within_budget
 from polytune.frontend.scop import Array, Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
@@ -25,7 +26,7 @@ from polytune.schedule.candidate import Attempted, Candidate
 from polytune.schedule.plan_transform import PlanTransform, options_of
 from polytune.schedule.planning import plan_parallel, plan_serial
 from polytune.schedule.private_sums import is_scattered, summed_by
-from polytune.schedule.recipe import Recipe
+from polytune.schedule.recipe import Recipe, RecipePart
 from polytune.schedule.regions import Plan, RegionKind
 
 NODES_A_SECOND = 75
@@ -117,7 +118,8 @@ class _Attempts:
     def attempt(self, candidate: Candidate, transforms: tuple[PlanTransform, ...]) -> list[Plan]:
         """A candidate's plan with some transforms; none where isl gives up."""
         relaxed = self.relaxed_of(candidate) if options_of(candidate, transforms).early else None
-        plan = plan_parallel(candidate, transforms, relaxed)
+        with _time_for(transforms):
+            plan = plan_parallel(candidate, transforms, relaxed)
         if plan is None:
             self.given_up.append(self.transforms.version_of(Recipe(candidate.order, transforms)).name)
             return []
@@ -318,6 +320,11 @@ def size_of(program: Program) -> int:
     return sum(1 for region in program.regions for _ in walk_nodes(region.body))
 
 
+def _time_for(transforms: Sequence[RecipePart]) -> AbstractContextManager[None]:
+    """Let more time be used for what these make of the source order, where all of them are needed."""
+    return overtime() if transforms and all(each.is_needed for each in transforms) else nullcontext()
+
+
 def _is_source(plan: Plan) -> bool:
     """Return whether a plan is the serial source order."""
     return not plan.team and not plan.recipe.order.stands_alone
@@ -338,7 +345,8 @@ def attempt_program(plan: Plan, scop: Scop, trees: Trees | None = None) -> Progr
         generate = partial(generate_program, plan, scop, trees)
         needed = _is_source(plan)
         operations = PHASE_BUDGET if needed else LOOPS_BUDGET
-        program = within_budget(scop.context.get_ctx(), operations, generate, needed=needed)
+        with _time_for(plan.recipe.transforms):
+            program = within_budget(scop.context.get_ctx(), operations, generate, needed=needed)
     except UnprovenError:
         program = None
     if program is None and _is_source(plan):

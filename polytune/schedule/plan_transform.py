@@ -111,6 +111,7 @@ PARALLEL = PlanTransform(
     name="parallel",
     meaning="the loops of the source shared out as they are",
     is_seen=True,
+    is_needed=True,
     includes=(SOURCE,),
     change=_with(team=True),
     is_for=_is_source,

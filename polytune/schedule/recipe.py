@@ -28,6 +28,8 @@ class RecipePart:
         promise: how much versions with it gain by staying near the processor: those with more come first.
         along_rows: whether arrays lie as the versions with it walk them.
         starts_seldom: whether regions inside serial loops are started once for many iterations of those.
+        is_needed: whether a version with it alone is made however long the kernel is, as nobody is to have fewer loops
+            in parallel than by hand.
         stands_alone: whether it is one piece of serial work that no transform follows.
     """
 
@@ -41,6 +43,7 @@ class RecipePart:
     promise: int = 0
     along_rows: bool = False
     starts_seldom: bool = False
+    is_needed: bool = False
     stands_alone: bool = False
 
     def __str__(self) -> str:

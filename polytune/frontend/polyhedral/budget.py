@@ -15,7 +15,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -44,6 +44,9 @@ OPERATIONS_A_SECOND = 1_500_000
 
 NEEDED_SECONDS = 2.0
 """The processor time of what is done even when the kernel has used up its own, in seconds."""
+
+OVERTIME = 1.25
+"""How much of its processor time a kernel may use for what nobody is to go without."""
 
 _LEAST = 10_000
 _log = logging.getLogger(__name__)
@@ -78,6 +81,15 @@ class ProcessorTime:
             self._share = outer
             _running.reset(token)
 
+    @contextmanager
+    def overtime(self) -> Iterator[None]:
+        """Let what is done meanwhile use a fourth more than the whole, whatever part of that others may use."""
+        outer, self._share = self._share, max(self._share, OVERTIME)
+        try:
+            yield
+        finally:
+            self._share = outer
+
     @property
     def used(self) -> float:
         """Return how much has been used so far, in seconds."""
@@ -102,6 +114,12 @@ def _seconds_left() -> float:
 def is_time_left() -> bool:
     """Return whether the kernel at work may use more processor time; always where no kernel's is counted."""
     return _seconds_left() > 0
+
+
+def overtime() -> AbstractContextManager[None]:
+    """Let the kernel at work use more processor time than other work on it may, see ``ProcessorTime.overtime``."""
+    running = _running.get()
+    return nullcontext() if running is None else running.overtime()
 
 
 def _operations_in(seconds: float) -> int:

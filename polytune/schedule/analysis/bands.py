@@ -11,9 +11,10 @@ from functools import cached_property
 
 import islpy as isl
 
+from polytune.frontend.scop import Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.tree import has_band
+from polytune.schedule.tree import has_band, statements_of
 from polytune.schedule.unions import joined, maps_of, sets_of
 
 
@@ -100,15 +101,12 @@ def _analysis(node: isl.ScheduleNode, dependences: Dependences, without: isl.Uni
     members = node.band_n_member()
     # Few dependences of many are open: those are put together.  Of arrays whose live ranges stay inside, nobody asks
     # for the false ones but to find conflicts.
-    opened = _opening(node)
-    flow = {array: opened(relation) for array, relation in dependences.flow.items()}
+    opened, used = _opening(node), _used_in(node, scop)
+    flow = {array: opened(relation) for array, relation in dependences.flow.items() if array in used}
+    order = {array: relation for array, relation in dependences.all_order.items() if array in used}
     contained, resident = _with_live_ranges_inside(node, dependences, flow)
-    others = {array: opened(relation) for array, relation in dependences.all_order.items() if array not in contained}
-    reordered = [
-        opened(relation)
-        for array, relation in dependences.all_order.items()
-        if array in contained and array not in resident
-    ]
+    others = {array: opened(relation) for array, relation in order.items() if array not in contained}
+    reordered = [opened(relation) for array, relation in order.items() if array in contained and array not in resident]
     relaxed = dependences.reductions if without is None else dependences.reductions.subtract(without)
     updates = opened(relaxed) if dependences.relaxed else isl.UnionMap.empty(scop.context.get_space())
     binding = [*flow.values(), *others.values()]
@@ -119,9 +117,7 @@ def _analysis(node: isl.ScheduleNode, dependences: Dependences, without: isl.Uni
     conflicting = frozenset(
         array
         for array in contained
-        if any(coincident)
-        and array in dependences.all_order
-        and _conflicts(opened(dependences.all_order[array]), schedule, coincident)
+        if any(coincident) and array in order and _conflicts(opened(order[array]), schedule, coincident)
     )
 
     def obstacles_of(member: int) -> tuple[BandObstacle, ...]:
@@ -135,6 +131,12 @@ def _analysis(node: isl.ScheduleNode, dependences: Dependences, without: isl.Uni
     return BandAnalysis(permutable, concurrent, coincident, contained, resident, conflicting, obstacles_of)
 
 
+def _used_in(node: isl.ScheduleNode, scop: Scop) -> frozenset[str]:
+    """Return the arrays that a node's statements access: no dependence of another one is open there."""
+    names = set(statements_of(node))
+    return frozenset(access.array for each in scop.statements if each.name in names for access in each.accesses)
+
+
 def _with_live_ranges_inside(
     node: isl.ScheduleNode, dependences: Dependences, opened: Mapping[str, isl.UnionMap]
 ) -> tuple[frozenset[str], frozenset[str]]:
@@ -144,16 +146,16 @@ def _with_live_ranges_inside(
     Args:
         node: the band.
         dependences: the kernel's.
-        opened: the flow that is open at the band, by array.
+        opened: the flow that is open at the band, by array, of those that are used there.
     """
     schedule, members = node.band_get_partial_schedule_union_map(), range(node.band_n_member())
     contained, resident = set(), set()
     for array in sorted(dependences.privatisable):
-        flow = dependences.flow.get(array)
-        if flow is None or not _touching(flow, node).is_subset(opened[array]):
+        flow, inside = dependences.flow.get(array), opened.get(array)
+        if flow is None or (inside is not None and not _touching(flow, node).is_subset(inside)):
             continue
         contained.add(array)
-        between = distances(opened[array], schedule)
+        between = None if inside is None else distances(inside, schedule)
         if all(stays(between, member) for member in members):
             resident.add(array)
     return frozenset(contained), frozenset(resident)

@@ -79,9 +79,15 @@ def violation(schedule: isl.Schedule, dependences: Dependences, *, copied: froze
 def not_forward(relation: isl.UnionMap, times: isl.UnionMap) -> isl.UnionMap:
     """``{ s -> t in relation : not T(s) < T(t) }``, restricted to the statement pairs that have such instances."""
     bad = isl.UnionMap.empty(relation.get_space())
+    times_of: dict[str, isl.UnionMap] = {}
+    for each in maps_of(times):
+        name = each.get_tuple_name(isl.dim_type.in_)
+        whole = isl.UnionMap.from_map(each)
+        times_of[name] = times_of[name].union(whole) if name in times_of else whole
     for pair in maps_of(relation):
         single = isl.UnionMap.from_map(pair)
-        steps = sets_of(single.apply_domain(times).apply_range(times).deltas())
+        before, after = (times_of[pair.get_tuple_name(end)] for end in (isl.dim_type.in_, isl.dim_type.out))
+        steps = sets_of(single.apply_domain(before).apply_range(after).deltas())
         if not all(_lexicographically_positive(step) for step in steps):
             bad = bad.union(single)
     return bad
