@@ -65,7 +65,10 @@ def generate_program(plan: Plan, scop: Scop, trees: Trees | None = None) -> Prog
     names, trees = WindowNames(), {} if trees is None else trees
     regions = tuple(_region_code(region, plan, scop, names, trees) for region in plan.regions)
     tiles = tuple(first_tile(_heaviest(plan, member), member) for member in range(plan.tile_depth))
-    return Program(plan.recipe, _apart(_skeleton(plan, scop, names, trees), regions), regions, plan.team, tiles)
+    skeleton = _skeleton(plan, scop, names, trees)
+    if {node.region for node in walk_nodes(skeleton) if isinstance(node, RegionCall)} != set(range(len(regions))):
+        raise UnprovenError("a region has no instance for any arguments that a call may have")
+    return Program(plan.recipe, _apart(skeleton, regions), regions, plan.team, tiles)
 
 
 def first_tile(region: Region | None, member: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 
 from polytune.codegen.loops import (
@@ -40,6 +41,7 @@ from polytune.errors import VerificationError
 from polytune.frontend.expression import Assign, Binary, Compare, Constant, Element, Iterator
 from polytune.frontend.scop import Scop
 from polytune.versions import Transforms, make_programs
+from tests.every_version import stages_of
 from tests.schedule.kernels import SMALL, polybench_case
 
 ONE = Constant(1, "int64")
@@ -322,3 +324,13 @@ def test_every_transform_is_followed_by_the_verifier(monkeypatch: pytest.MonkeyP
                 make_programs(plans, Target(), transforms)
         else:
             assert any(program.recipe.has(broken) for program in make_programs(plans, Target(), transforms).made)
+
+
+def without_instances(A, B):
+    B[-1:, 1:] = A[1:1:-1, 1:1]
+
+
+def test_statements_may_have_no_instance_for_sizes_that_fit():
+    stages = stages_of(without_instances, (np.ones((5, 5)), np.ones((3, 3))))
+    assert [program.name for program in stages.programs] == ["source"]
+    verify(stages.programs[0], stages.scop)
