@@ -185,3 +185,43 @@ def transpose(a, out):
     for i in prange(a.shape[0]):
         for j in range(a.shape[1]):
             out[j, i] = a[i, j]
+
+
+def conjugate_gradients_data(rng: np.random.Generator) -> Arguments:
+    n = 800
+    matrix = rng.random((n, n))
+    return matrix + matrix.T + n * np.eye(n), rng.random(n), np.zeros(n), 1e-9
+
+
+@case(conjugate_gradients_data, calls=300)
+def conjugate_gradients(matrix, b, x, tolerance):
+    n = len(b)
+    r = np.empty(n)
+    p = np.empty(n)
+    q = np.empty(n)
+    rest = 0.0
+    for i in range(n):
+        x[i] = 0.0
+        r[i] = b[i]
+        p[i] = b[i]
+        rest += b[i] * b[i]
+    for step in range(n):  # noqa: B007
+        if rest < tolerance:
+            break
+        along = 0.0
+        for i in prange(n):
+            total = 0.0
+            for j in range(n):
+                total += matrix[i, j] * p[j]
+            q[i] = total
+            along += p[i] * total
+        alpha = rest / along
+        before = rest
+        rest = 0.0
+        for i in range(n):
+            x[i] += alpha * p[i]
+            r[i] -= alpha * q[i]
+            rest += r[i] * r[i]
+        for i in range(n):
+            p[i] = r[i] + (rest / before) * p[i]
+    return step

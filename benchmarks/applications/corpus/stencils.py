@@ -185,3 +185,30 @@ def relaxation(u, f, sweeps):
         for i in prange(1, n - 1):
             for j in range(2 - i % 2, m - 1, 2):
                 u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - f[i, j])
+
+
+def settled_data(rng: np.random.Generator) -> Arguments:
+    start = field(rng, 600, 600)
+    return start, np.zeros((600, 600)), np.zeros((600, 600)), 0.02
+
+
+@case(settled_data, calls=60)
+def settled(start, u, v, tolerance):
+    """Sweeps until nothing changes by more than a tolerance."""
+    for i in prange(u.shape[0]):
+        for j in range(u.shape[1]):
+            u[i, j] = start[i, j]
+            v[i, j] = start[i, j]
+    sweeps = 0
+    change = tolerance + 1.0
+    while change > tolerance:
+        change = 0.0
+        for i in prange(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                v[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+                change = max(change, abs(v[i, j] - u[i, j]))
+        for i in prange(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                u[i, j] = v[i, j]
+        sweeps += 1
+    return sweeps
