@@ -101,6 +101,29 @@ def while_loop(A: "float64[::1]", y: "float64[::1]"):
 
 
 @polytune.kernel
+def until_converged(A: "float64[:, ::1]"):
+    change = 1.0
+    while change > 0.01:
+        change = 0.0
+        for i in range(1, A.shape[0] - 1):
+            for j in range(A.shape[1]):
+                before = A[i, j]
+                A[i, j] = 0.25 * (A[i - 1, j] + 2.0 * before + A[i + 1, j])
+                change = max(change, abs(A[i, j] - before))
+
+
+@polytune.kernel
+def sweeps_with_break(A: "float64[:, ::1]", y: "float64[::1]"):
+    for step in range(100):
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] = 0.5 * A[i, j]
+        y[0] = step
+        if A[0, 0] < 0.01:
+            break
+
+
+@polytune.kernel
 def sum_under_condition(x: "float64[::1]", total: "float64[::1]"):
     e = 0.0
     for i in range(len(x)):

@@ -86,16 +86,16 @@ def explain_loops(stages: Stages) -> str:
 
 def _loop_lines(report: LoopReport, scop: Scop) -> list[str]:
     loop = report.loop
-    head = f"  {loop.location}: {'  ' * loop.depth}for {loop.variable}: "
+    is_while = loop.location.text[loop.location.column :].startswith("while")
+    head = f"  {loop.location}: {'  ' * loop.depth}{'while' if is_while else f'for {loop.variable}'}: "
     if report.parallel:
         copies = f", with a copy per worker of {', '.join(report.private)}" if report.private else ""
         return [head + f"parallel{copies}"]
     if report.parallel is None:
         return [head + "not known to be parallel, as isl gave up on its dependences"]
     lines = [head + "not parallel"]
-    for obstacle in dict.fromkeys(report.obstacles):
-        lines.append("      " + obstacle_text(obstacle, scop))
-    return lines
+    texts = dict.fromkeys(obstacle_text(obstacle, scop) for obstacle in report.obstacles)
+    return [*lines, *(f"      {text}" for text in texts)]
 
 
 @dataclass(frozen=True)

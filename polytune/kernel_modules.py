@@ -187,7 +187,7 @@ class KernelModules:
                 if module is None:
                     places = partial(normal_location, forms)
                     with collector_paused():
-                        text = replace(self.stages(signature), places=places).shard_source
+                        text = replace(self.stages(signature), places=places, may_end=False).shard_source
                     module = module_cache().store(identity, text)
                 found = ShardedKernel(module, inspect.getsource(module), partial(original_location, forms))
                 self._sharded[identity] = found

@@ -135,7 +135,8 @@ class Stages:
 
     ``devices`` says whether the module is to have a version for devices, ``target`` what processor it is for, ``time``
     how much processor time is left for versions that can be done without, ``places`` under what name the module knows a
-    place of the source, ``lowered`` the function as the frontend has lowered it already, if it has.
+    place of the source, ``lowered`` the function as the frontend has lowered it already, if it has, ``may_end`` whether
+    the code may end loops early.
     """
 
     function: FunctionType
@@ -146,12 +147,16 @@ class Stages:
     places: Callable[[SourceLocation], SourceLocation] = field(default=lambda place: place, compare=False)
     time: ProcessorTime = field(default_factory=lambda: ProcessorTime(SECONDS), repr=False, compare=False)
     lowered: Lowered | None = field(default=None, repr=False, compare=False)
+    may_end: bool = True
 
     @cached_property
     @_timed()
     def scop(self) -> Scop:
         """The kernel in the polyhedral model."""
-        return analyse(self.function, self.signature, strict=self.strict, lowered=self.lowered)
+        # Devices and shards run whole regions, and nobody asks between them whether a loop has ended.
+        may_end = self.may_end and not self.devices
+        lowered = self.lowered if may_end else None
+        return analyse(self.function, self.signature, strict=self.strict, may_end=may_end, lowered=lowered)
 
     @cached_property
     @_timed()

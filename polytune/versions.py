@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field, replace
 from functools import partial
 
+from polytune.codegen.early_ends import ends_early, with_early_ends
 from polytune.codegen.index_set_splitting import split_index_sets
 from polytune.codegen.loops import Program, walk_nodes
 from polytune.codegen.programs import Trees, generate_program
@@ -232,7 +233,9 @@ class _Version:
         if not all(need.is_met(self.plan.dependences) for need in transform.needs):
             return None
         program = transform.apply(self.program, self.scop, target)
-        return None if program is None else replace(self, program=verified(program, self.scop))
+        if program is None or not ends_early(program, self.scop):
+            return None
+        return replace(self, program=verified(program, self.scop))
 
     def repeats(self, other: _Version) -> bool:
         """Return whether it is another one but for what it was made by."""
@@ -340,18 +343,28 @@ def attempt_program(plan: Plan, scop: Scop, trees: Trees | None = None) -> Progr
         trees: see ``generate_program``.
     """
     if _is_source(plan) and plan.dependences.constraints > MOST_CONSTRAINTS:
-        return verified(split_index_sets(split_rows(source_program(plan, scop))), scop)
+        return _of_source(plan, scop)
     try:
         generate = partial(generate_program, plan, scop, trees)
         needed = _is_source(plan)
         operations = PHASE_BUDGET if needed else LOOPS_BUDGET
         with _time_for(plan.recipe.transforms):
             program = within_budget(scop.context.get_ctx(), operations, generate, needed=needed)
+        if program is not None:
+            return _finished(program, scop)
     except UnprovenError:
-        program = None
-    if program is None and _is_source(plan):
-        program = source_program(plan, scop)
-    return None if program is None else verified(split_index_sets(split_rows(program)), scop)
+        pass
+    return _of_source(plan, scop) if _is_source(plan) else None
+
+
+def _of_source(plan: Plan, scop: Scop) -> Program:
+    """The serial source order in the source's own loops."""
+    return _finished(source_program(plan, scop), scop)
+
+
+def _finished(program: Program, scop: Scop) -> Program:
+    """A program with its loops in simpler parts, and ended where the source has ended them."""
+    return verified(with_early_ends(split_index_sets(split_rows(program)), scop), scop)
 
 
 def all_arrays(plans: Sequence[Plan]) -> tuple[Array, ...]:

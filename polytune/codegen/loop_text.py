@@ -82,9 +82,11 @@ def _write_node(writer: SourceWriter, node: Node) -> None:
         case Block(children):
             for child in children:
                 _write_node(writer, child)
-        case For(variable, start, stop, step, body):
+        case For(variable, start, stop, step, body, ending):
             by = f" by {step}" if step != 1 else ""
             with writer.indented(f"for {variable} from {_text(start)} to {_text(stop)}{by}:"):
+                if ending is not None:
+                    writer.line(f"end if {_text(ending.condition)}")
                 _write_node(writer, body)
         case If(condition, then, otherwise):
             with writer.indented(f"if {_text(condition)}:"):

@@ -6,12 +6,12 @@ The grammar, in ASDL style:
     region     = RegionCode(index, kind, shared, ..., body, outer, members, windows, private, local, ...)
 
     skeleton   = Block(skeleton*)
-               | For(variable, index, index, step, skeleton)
+               | For(variable, index, index, step, skeleton, ending?)
                | If(condition, skeleton, skeleton?)
                | RegionCall(region, index*)            -- a region, for these values of the loops around it
 
     node       = Block(node*)                          -- one after another; no Block right below a Block
-               | For(variable, index, index, step, node)
+               | For(variable, index, index, step, node, ending?)
                                                        -- start <= variable < stop, step > 0
                | If(condition, node, node?)
                | Compute(statement, operation*, location, index*)
@@ -41,7 +41,17 @@ from typing import assert_never
 
 from polytune.codegen.vectors.expressions import VECTOR, Apart, VectorExpression
 from polytune.errors import SourceLocation
-from polytune.frontend.expression import MATRIX_PRODUCT, Element, Expression, LibraryCall, Operation, walk
+from polytune.frontend.expression import (
+    MATRIX_PRODUCT,
+    Compare,
+    Constant,
+    Element,
+    Expression,
+    LibraryCall,
+    Logical,
+    Operation,
+    walk,
+)
 from polytune.records import dataclass
 from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import RegionTraits
@@ -59,12 +69,32 @@ class Block:
 
 
 @dataclass(frozen=True)
+class EndTest:
+    """The test at the beginning of an iteration whether an earlier one has ended the loop.
+
+    Attributes:
+        flag: the scalar that says which one has, from 1; 0 where none has.
+        number: how many iterations of the source's loop come before this one, an expression of the loop's variable.
+    """
+
+    flag: Element
+    number: Expression
+
+    @property
+    def condition(self) -> Expression:
+        """Return what is true where the loop has ended."""
+        zero = Constant(0, "int64")
+        return Logical("and", (Compare("!=", self.flag, zero), Compare("<=", self.flag, self.number)))
+
+
+@dataclass(frozen=True)
 class For:
     variable: str
     start: Expression
     stop: Expression
     step: int
     body: Node
+    ending: EndTest | None = None
 
 
 @dataclass(frozen=True)
@@ -341,6 +371,12 @@ class Program:
         bodies = [region.body for region in self.regions]
         choices = [body for body in bodies if isinstance(body, If) and body.otherwise is not None]
         return any(_has_vectors(body.then) and not _has_vectors(body.otherwise) for body in choices if body.otherwise)
+
+    @property
+    def ends_early(self) -> bool:
+        """Return whether there are loops in it that may end early."""
+        roots = (self.skeleton, *(region.body for region in self.regions))
+        return any(isinstance(node, For) and node.ending is not None for root in roots for node in walk_nodes(root))
 
     @property
     def tile_depth(self) -> int:

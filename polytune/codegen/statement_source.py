@@ -21,6 +21,7 @@ from typing import Any, TypeVar, assert_never
 from polytune.codegen.loops import (
     Block,
     Compute,
+    EndTest,
     For,
     If,
     Let,
@@ -162,13 +163,16 @@ class StatementWriter:
         match node:
             case Block(children):
                 self.in_turn(children, lambda child: self.node(child, place))
-            case For(variable, start, stop, step, body):
+            case For(variable, start, stop, step, body, ending=end):
                 bounds = [expression_text(start, place.text), expression_text(stop, place.text)]
                 if step != 1:
                     bounds.append(str(step))
                 with writer.indented(f"for {variable} in $range({', '.join(bounds)}):"):
                     if self.scatters(variable, body, place):
                         writer.line("$one_by_one()")
+                    if end is not None:
+                        with writer.indented(f"if {self.has_ended(end, place)}:"):
+                            writer.line("break")
                     if (ending := early_end(body)) is None:
                         self.node(body, place)
                     else:
@@ -195,6 +199,17 @@ class StatementWriter:
                 self.write_region(node)
             case _:
                 assert_never(node)
+
+    def has_ended(self, ending: EndTest, place: StatementPlace) -> str:
+        """The test whether an iteration comes after the end of its loop.
+
+        Args:
+            ending: what says so.
+            place: how it refers to memory.
+        """
+        if ending.flag.array in place.local:
+            return expression_text(ending.condition, place.text)
+        return f"$has_ended({shared_name(ending.flag.array)}, {expression_text(ending.number, place.text)})"
 
     def scatters(self, variable: str, body: Node, place: StatementPlace) -> bool:
         """Return whether an innermost loop stores to elements that are not next to one another.
@@ -342,7 +357,7 @@ class StatementWriter:
 
 
 @dataclass(frozen=True)
-class EarlyEnd:
+class UntestedRest:
     """The body of a loop that ends with the first iteration that does not run.
 
     Attributes:
@@ -356,7 +371,7 @@ class EarlyEnd:
     rest: Node
 
 
-def early_end(body: Node) -> EarlyEnd | None:
+def early_end(body: Node) -> UntestedRest | None:
     """The parts of a loop's body by which the loop may end early; None where it may not.
 
     Args:
@@ -378,7 +393,7 @@ def early_end(body: Node) -> EarlyEnd | None:
         return None
     if any(name in arrays_written(operation) for node in rest for operation in _operations(node)):
         return None
-    return EarlyEnd(test, condition, Block(tuple(map(_untested, rest))))
+    return UntestedRest(test, condition, Block(tuple(map(_untested, rest))))
 
 
 def _untested(node: Node) -> Node:

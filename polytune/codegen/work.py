@@ -62,6 +62,7 @@ __all__ = ["write_works"]
 
 _SHORT_ROW = 32  # elements, from which on a row has lines of its own
 _GUESSED_TRIPS = 8
+_UNTIL_END = 100  # iterations of a loop that may end early
 """The iterations that a loop inside of a statement is taken to have where its bounds depend on data."""
 
 
@@ -108,7 +109,10 @@ class _WorkWriter:
                     if not isinstance(child, Compute | Let | Store | Prefetch):
                         self.node(child, place)
             case For(variable, start, stop, step, body):
-                bounds = f"{_text(start)}, {_text(stop)}, {step}"
+                last = (
+                    _text(stop) if node.ending is None else f"min({_text(stop)}, {_text(start)} + {_UNTIL_END * step})"
+                )
+                bounds = f"{_text(start)}, {last}, {step}"
                 with writer.indented(f"for {variable} in $account.loop({bounds}):"):
                     self.node(body, place.inside(node))
             case If(condition, then, otherwise):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from polytune.frontend.lowering.frame import KernelWalk
@@ -36,7 +37,14 @@ from polytune.frontend.syntax.source import read_source
 from polytune.signature import ArrayType, Signature
 
 
-def analyse(function: Any, signature: Signature, *, strict: bool = False, lowered: Lowered | None = None) -> Scop:
+def analyse(
+    function: Any,
+    signature: Signature,
+    *,
+    strict: bool = False,
+    may_end: bool = True,
+    lowered: Lowered | None = None,
+) -> Scop:
     """The polyhedral model of a Python function, for arguments of the given types.
 
     All isl objects of one SCoP share an isl context of their own (``scop.context.get_ctx()``).
@@ -45,6 +53,8 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False, lowere
         function: a plain function, or an object whose ``__wrapped__`` is one.
         signature: the types of its arguments, by name and in order.
         strict: whether sums keep their source order, and powers Python's bits.
+        may_end: whether the code of versions may end loops early; else a flag says of each iteration whether it does
+            anything.
         lowered: the function as ``lower`` has made it for the same types, and nobody has changed; None where it has to
             be lowered.
 
@@ -55,11 +65,12 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False, lowere
     """
     source = read_source(function)
     if lowered is None:
-        lowered = lower(source, signature, strict=strict, refused=refused_arguments(source, signature))
+        refused = refused_arguments(source, signature)
+        lowered = lower(source, signature, strict=strict, may_end=may_end, refused=refused)
     kernel = lowered.kernel
     extents = {place: as_index(extent.expression) for place, extent in kernel.extents.items()}
     prefix, tests = _statement_prefix(kernel), signature.any_subscripts
-    model = ModelBuilder(kernel.affine, kernel.locations, extents, prefix, tests)
+    model = ModelBuilder(kernel.affine, kernel.locations, extents, prefix, tests, kernel.endings)
     nodes = lower_half_precision(lowered.nodes, kernel)
     nodes = with_values_passed_on(without_repetitions(nodes, kernel), kernel)
     nodes = with_values_in_variables(nodes, kernel)
@@ -112,6 +123,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False, lowere
         preconditions=kernel.preconditions,
         result_location=source.location(source.tree.body[-1]),
         size_conditions=size_conditions,
+        early_ends=tuple(replace(end, start=replace_parameters(end.start, replaced)) for end in model.ends),
     )
 
 

@@ -222,6 +222,26 @@ class ReportedLoop:
 
 
 @dataclass(frozen=True)
+class EarlyEnd:
+    """The end of a loop, no loops around it, that may come before its last iteration.
+
+    Its statements are modelled with all of their instances, and as if all of these happened.  Those of iterations after
+    the one that sets the flag never do: the code of each version ends its loops there.
+
+    Attributes:
+        iterator: the loop's, which no other loop has.
+        flag: the scalar that is 0 before the loop, and ``1 + |iterator - start|`` of the iteration that ends it after.
+        start: the loop's first value.
+        is_up: whether it counts up.
+    """
+
+    iterator: str
+    flag: str
+    start: Expression
+    is_up: bool
+
+
+@dataclass(frozen=True)
 class Scop:
     """A kernel in the polyhedral model.
 
@@ -241,6 +261,7 @@ class Scop:
         reports: by number, from 1, the places where subscripts are tested while the kernel runs.
         checks: the numbers in index arrays that are tested before the kernel runs.
         preconditions: lines of Python on the arguments, which raise what the kernel raises before anything runs.
+        early_ends: of loops that may end before their last iteration.
     """
 
     name: str
@@ -261,6 +282,7 @@ class Scop:
     reports: tuple[Report, ...] = ()
     checks: tuple[IndexCheck, ...] = ()
     preconditions: tuple[str, ...] = ()
+    early_ends: tuple[EarlyEnd, ...] = ()
 
     def array(self, name: str) -> Array:
         return next(array for array in self.arrays if array.name == name)

@@ -135,6 +135,17 @@ class Elements:
             self.writers[position] = task
         self.array[position] = value
 
+    def ended(self, number: int) -> bool:
+        """Whether the array, a flag, says that a loop has ended before an iteration; what says so has been waited for.
+
+        It may be set while that is asked, which must make no difference.
+        """
+        flag, writer, team = int(self.array[0]), self.writers.get((0,), NO_TASK), self.interpreter.team
+        is_over = flag != 0 and flag <= number
+        if is_over and team is not None:
+            self._check(writer, team.tasks[team.current], (0,), "is written")
+        return is_over
+
     def _position(self, subscripts: Any) -> tuple[int, ...]:
         position = subscripts if isinstance(subscripts, tuple) else (subscripts,)
         if len(position) != self.array.ndim or not all(
@@ -307,6 +318,9 @@ class Interpreter:
                 library_pow=operator.pow,
                 shifted_left=_shifted_left,
                 shifted_right=lambda value, amount: value >> min(amount, 63),
+            ),
+            "polytune.runtime.intrinsics.early_ends": SimpleNamespace(
+                has_ended=lambda flag, number: flag.ended(number)
             ),
             "polytune.runtime.intrinsics.half_precision": SimpleNamespace(
                 half_value=np.float32,

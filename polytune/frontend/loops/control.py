@@ -19,6 +19,7 @@ from polytune.frontend.expression import (
     Loop,
     While,
 )
+from polytune.frontend.loops.ending import count_instead, ending_early, ending_of, lower_instead, with_body
 from polytune.frontend.loops.iteration import counted, in_steps
 from polytune.frontend.loops.opaque import branch_on_data, may_change_outcome, operations_of
 from polytune.frontend.loops.subscript_loops import over_subscripts
@@ -85,20 +86,27 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
         lower_sequential(frame, node, node.target, (bounds[0], bounds[1], step), lower, known=all(is_affine))
         return
     first, last = (as_index(bound.expression) for bound in bounds)
-    _make_own(frame, node)
     variable = node.target.id
     iterator = _iterator_name(frame, variable)
+    ending = ending_of(frame, node, iterator)
+    if ending is not None:
+        node = with_body(node, ending.body)
+    _make_own(frame, node)
     body_names = assigned_names(node.body)
     inner = frame.in_loop(iterator, first, last, step).inside(
         carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),
+        conditional=frame.conditional or ending is not None,
     )
     _forget(inner, body_names.keys(), node.body, _kept(frame, node))
     changes = variable in body_names
     _begin_iteration(inner, node, variable, Value(Iterator(iterator), weak=True), is_stored=changes, is_changed=changes)
     lower(inner, node.body)
     location = frame.source.location(node)
-    frame.nodes.append(RangeLoop(variable, iterator, first, last, step, tuple(inner.nodes), location))
-    _leave(frame, inner, node, body_names.keys(), has_run=_has_run(first, last, step))
+    written = getattr(node, "variable", None) or variable
+    loop = RangeLoop(written, iterator, first, last, step, tuple(inner.nodes), location)
+    frame.nodes.append(loop if ending is None else ending_early(frame, loop, ending.flag))
+    has_run = None if ending is not None and ending.may_not_begin else _has_run(first, last, step)
+    _leave(frame, inner, node, body_names.keys(), has_run)
     if not changes:
         _keep_variable(frame, node, variable, first, last, step)
 
@@ -160,6 +168,8 @@ def lower_sequential(
         lower: lowers its body.
         known: whether start and stop are affine.
     """
+    if lower_instead(frame, node, lower):
+        return
     _make_own(frame, node)
     start, stop, step = bounds
     variable, counter = target.id, frame.kernel.fresh(f"{target.id}_inside")  # no iterator is called that
@@ -183,6 +193,7 @@ def lower_sequential(
     lower(inner, node.body)
     ends = [as_index(bound.expression) if known else convert(bound, "int64") for bound in (start, stop)]
     operation = Loop(counter, ends[0], ends[1], step, operations_of(inner.nodes))
+    count_instead(frame, node, operation.body)
     frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
     _leave(frame, inner, node, names.keys(), has_run=_has_run(ends[0], ends[1], step) if known else None)
     frame.bindings[variable] = ScalarBinding(name) if is_kept else Stale()
@@ -333,6 +344,8 @@ def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
         node: the loop.
         lower: lowers the statements of the body.
     """
+    if lower_instead(frame, node, lower):
+        return
     _make_own(frame, node)
     names = assigned_names(node.body)
     inner = frame.inside(
@@ -347,6 +360,7 @@ def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
         return
     lower(inner, node.body)
     operation = While(test.expression, operations_of(inner.nodes))
+    count_instead(frame, node, operation.body)
     frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
     _leave(frame, inner, node, names.keys())
 

@@ -28,6 +28,7 @@ from polytune.frontend.lowering.meanings import (
 )
 from polytune.frontend.lowering.names import is_of_numba, lookup, outside_object
 from polytune.frontend.syntax.comprehensions import placed, required
+from polytune.frontend.syntax.jumps import Ending, Turns
 
 Made = TypeVar("Made", bound=ast.AST)
 
@@ -51,8 +52,7 @@ def counted(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For] | Non
     loop = ast.copy_location(
         ast.For(maker.name(count, ast.Store()), maker.call("range", length), [*values, *node.body], []), node
     )
-    if getattr(node, "is_sequential", False):
-        loop.is_sequential = True  # type: ignore[attr-defined]
+    _keep_marks(node, loop, values)
     return maker.before, loop
 
 
@@ -85,9 +85,26 @@ def in_steps(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For]:
     bound = maker.call("max", maker.placed(steps), ast.Constant(0))
     loop = ast.For(maker.name(count, ast.Store()), maker.call("range", bound), [value, *node.body], [])
     ast.copy_location(loop, node)
+    _keep_marks(node, loop, [value])
+    return before, loop
+
+
+def _keep_marks(node: ast.For, loop: ast.For, values: Sequence[ast.stmt]) -> None:
+    """Mark a loop that stands for another one as that is, see `jumps`.
+
+    Args:
+        node: the other one.
+        loop: what stands for it.
+        values: the statements that its iterations begin with.
+    """
     if getattr(node, "is_sequential", False):
         loop.is_sequential = True  # type: ignore[attr-defined]
-    return before, loop
+    instead: Turns | None = getattr(node, "instead", None)
+    if instead is not None:
+        loop.instead = instead  # type: ignore[attr-defined]
+    ending: Ending | None = getattr(node, "ends", None)
+    if ending is not None:
+        loop.ends = ending.after(values)  # type: ignore[attr-defined]
 
 
 def _is_range(frame: Frame, node: ast.expr) -> bool:

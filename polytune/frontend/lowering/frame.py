@@ -104,7 +104,8 @@ class Knowledge:
     statements assign.  And which functions may write arrays, and which raise exceptions; the loops that NumPy runs, and
     those in which arrays become shorter, by their files and places; the branches after which a name with different
     arrays on their sides is read; the variables that change in loops after a place that asks how great they may be; the
-    types of what lists hold, by their arrays; by functions and names, the variables that hold several tuples; the
+    types of what lists hold, by their arrays; the loops that are to count, by their files and places, and those that
+    cannot; by functions and names, the variables that hold several tuples; the
     functions that return several arrays; and, by functions, the names that stand for several variables."""
 
     in_memory: set[str] = field(default_factory=set)
@@ -117,6 +118,8 @@ class Knowledge:
     read_after: set[tuple[str, int, int, str]] = field(default_factory=set)
     changed_later: set[str] = field(default_factory=set)
     lists: dict[str, frozenset[ScalarKind]] = field(default_factory=dict)
+    counting: set[tuple[str, int, int]] = field(default_factory=set)
+    not_counting: set[tuple[str, int, int]] = field(default_factory=set)
     tuples: dict[tuple[Any, str], Any] = field(default_factory=dict)
     merged: set[Any] = field(default_factory=set)
     separated: dict[Any, set[str]] = field(default_factory=dict)
@@ -202,6 +205,7 @@ class KernelWalk:
         inline: inlines a call of another function of the user's and gives what it returns, see ``inline_call``.
         evaluate: reads an expression, see ``expressions.evaluate``.
         strict: whether sums keep their source order.
+        may_end: whether the code of versions may end loops early.
         source_names: the names that the source itself has for parameters.
         owners: of arrays that the kernel makes, the name that has each, and the function that it is a name in.
         size_conditions: what each call is checked for because it could not be proven.
@@ -229,6 +233,7 @@ class KernelWalk:
         masks: copies of masks, by the arrays that they are copies of.
         lists: the arrays that are lists to Python.
         states: the arrays that stand for states which calls of the library change, by what they are.
+        endings: the flags of loops that may end early, by their iterators, see `loops.ending`.
         raised: the variable that says which exception a function that is called has raised; empty where none does.
         exceptions: those, by their numbers from 1.
         obstacles: what is refused, as it is found.
@@ -257,11 +262,13 @@ class KernelWalk:
     preconditions: tuple[str, ...] = ()
     constants: dict[Any, tuple[str, Any]] = field(default_factory=dict)
     strict: bool = False
+    may_end: bool = True
     source_names: set[str] = field(default_factory=set)
     owners: dict[str, tuple[int, str]] = field(default_factory=dict)
     size_conditions: list[SizeCondition] = field(default_factory=list)
     stretched: dict[tuple[Place, ...], None] = field(default_factory=dict)
     captured: dict[Expression, CapturedValue] = field(default_factory=dict)
+    endings: dict[str, str] = field(default_factory=dict)
     most: dict[Expression, Expression] = field(default_factory=dict)
     bounds: set[str] = field(default_factory=set)
     assigned_integers: dict[str, list[AssignedInteger]] = field(default_factory=dict)

@@ -64,7 +64,12 @@ class Lowered:
 
 
 def lower(
-    source: Source, signature: Signature, *, strict: bool = False, refused: Mapping[str, Obstacle] | None = None
+    source: Source,
+    signature: Signature,
+    *,
+    strict: bool = False,
+    may_end: bool = True,
+    refused: Mapping[str, Obstacle] | None = None,
 ) -> Lowered:
     """Walk the kernel until a walk learns nothing new.
 
@@ -74,21 +79,42 @@ def lower(
         source: the kernel.
         signature: the types of its arguments.
         strict: whether sums keep their source order.
+        may_end: whether the code of versions may end loops early.
         refused: what stands in the way of some arguments.
 
     Raises:
         UnsupportedSourceError: something is outside the language; says all that is.
     """
+    knowledge = Knowledge()
+    try:
+        return _lower(source, signature, knowledge, strict=strict, may_end=may_end, refused=refused)
+    except UnsupportedSourceError:
+        if not knowledge.counting:
+            raise
+        # A loop that counts may have more to refuse than one that is part of a statement.
+        knowledge = Knowledge(not_counting=knowledge.counting)
+        return _lower(source, signature, knowledge, strict=strict, may_end=may_end, refused=refused)
+
+
+def _lower(
+    source: Source,
+    signature: Signature,
+    knowledge: Knowledge,
+    *,
+    strict: bool,
+    may_end: bool,
+    refused: Mapping[str, Obstacle] | None,
+) -> Lowered:
     integers = (
         name for name, kind in signature.arguments if isinstance(kind, ScalarType) and kind.dtype in ("int32", "int64")
     )
-    affine, knowledge = AffineBuilder(frozenset(integers)), Knowledge()
+    affine = AffineBuilder(frozenset(integers))
     obstacles: list[Obstacle] = []
     is_refused = False
     while True:
         affine.forget_counters()
         unknown = set(knowledge.unknown)
-        kernel = KernelWalk(signature, affine, knowledge, inline_call, evaluate, strict=strict)
+        kernel = KernelWalk(signature, affine, knowledge, inline_call, evaluate, strict=strict, may_end=may_end)
         try:
             nodes = _walk(kernel, source, refused or {})
         except (NewKnowledgeError, NumPyLoopError, SeveralArraysError, SidesOfBranchError, TupleVariableError):

@@ -46,7 +46,7 @@ NEEDED_SECONDS = 2.0
 """The processor time of what is done even when the kernel has used up its own, in seconds."""
 
 OVERTIME = 1.25
-"""How much of its processor time a kernel may use for what nobody is to go without."""
+"""The share of its processor time that a kernel may use for what nobody is to go without."""
 
 _LEAST = 10_000
 _log = logging.getLogger(__name__)

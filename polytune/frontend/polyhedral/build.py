@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 import islpy as isl
 
@@ -12,7 +12,7 @@ from polytune.frontend.polyhedral.accesses import AccessBuilder, iterations, mov
 from polytune.frontend.polyhedral.affine import AffineBuilder
 from polytune.frontend.polyhedral.reductions import find_reduction
 from polytune.frontend.program import ElementLocations, Guard, Node, Perform, RangeLoop
-from polytune.frontend.scop import ReportedLoop, Statement
+from polytune.frontend.scop import EarlyEnd, ReportedLoop, Statement
 from polytune.frontend.source_order import SourceBranch, SourceLoop, SourceNode
 from polytune.records import dataclass
 
@@ -46,6 +46,8 @@ class ModelBuilder:
         extents: of each array and dimension.
         prefix: the statements are called ``{prefix}0``, ``{prefix}1``, ...
         tests: whether accesses that data decide on are tested where they happen.
+        flags: of loops that may end early, by their iterators.
+        ends: those, as far as any of their statements is ever executed.
     """
 
     affine: AffineBuilder
@@ -53,6 +55,8 @@ class ModelBuilder:
     extents: Mapping[tuple[str, int], Expression]
     prefix: str = "S"
     tests: bool = False
+    flags: Mapping[str, str] = field(default_factory=dict)
+    ends: list[EarlyEnd] = field(default_factory=list)
     statements: list[Statement] = field(default_factory=list)
     loops: list[ReportedLoop] = field(default_factory=list)
 
@@ -103,6 +107,9 @@ class ModelBuilder:
         accesses = AccessBuilder(self.affine, self.locations, self.extents, self.tests).build(
             name, around.iterators, node.operations, around.domain, node.location
         )
+        if not self.flags.keys().isdisjoint(around.iterators):
+            # Which iterations there are, data decide: the writes of one that there is are certain in those after it.
+            accesses = tuple(replace(access, certain=False) for access in accesses)
         reduction = find_reduction(node.operations, accesses)
         self.statements.append(
             Statement(name, around.iterators, domain, node.operations, accesses, reduction, node.location, node.text)
@@ -120,6 +127,8 @@ class ModelBuilder:
         if body is None:
             del self.loops[position:]
             return None
+        if node.iterator in self.flags:
+            self.ends.append(EarlyEnd(node.iterator, self.flags[node.iterator], node.start, node.step > 0))
         inside = self.statements[first:]
         self.loops[position] = ReportedLoop(node.variable, depth, tuple(s.name for s in inside), node.location)
         schedule = body.schedule.insert_partial_schedule(self._iterator_schedule(inside, depth, node.step))

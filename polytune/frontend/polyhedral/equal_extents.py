@@ -52,7 +52,7 @@ def with_equal_extents(
     equal = within_budget(context, PROOF_BUDGET, find)
     if not equal:
         return model, order
-    other = replace(model, statements=[], loops=[])
+    other = replace(model, statements=[], loops=[], ends=[])
     other_order = other.build(_renamed(node, equal, kernel.locations) for node in nodes)
 
     def is_same() -> bool:

@@ -7,6 +7,10 @@ says whether it has.  Loops that an iteration may end early are of two kinds:
   (``is_sequential``), and becomes part of one statement;
 - where it has other loops inside, as a time loop that ends when its sweeps have converged, it runs through all of its
   iterations, and a flag says whether those do anything.  So the loops inside are scheduled as any others.
+
+Where no loops are around one of the second kind, it has another body (``ends``), in which iterations need not ask: the
+code of its versions ends the loop where the flag has been set.  One of the first kind, and a ``while``, has one of the
+second kind beside it then (``instead``), for where its body is found to have loops, as array expressions are.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from polytune.frontend.syntax.comprehensions import is_required
@@ -39,6 +44,44 @@ class Structured:
     returned: str | None
 
 
+_ANY_NUMBER = 1 << 62
+"""More iterations than a loop can have in a lifetime."""
+
+
+@dataclass(frozen=True)
+class Turns:
+    """A loop that counts, in place of one that is part of a statement.
+
+    Attributes:
+        statements: those before the loop, and the loop.
+        flag: its flag, where it is right only if the code of versions ends it; empty where it need not.
+        function: the name that stands for ``range`` in it; empty where it has the source's own.
+    """
+
+    statements: list[ast.stmt]
+    flag: str = ""
+    function: str = ""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The end of a counted loop by a jump, no loops around it.
+
+    Attributes:
+        flag: the variable that is assigned 1 where the loop ends with the iteration that does so, 0 before the loop.
+        body: what an iteration does if the loop has not ended before.
+        may_not_begin: whether it may have ended before its first iteration.
+    """
+
+    flag: str
+    body: list[ast.stmt]
+    may_not_begin: bool = False
+
+    def after(self, statements: Sequence[ast.stmt]) -> Ending:
+        """Return the same with statements before the body."""
+        return replace(self, body=[*statements, *self.body])
+
+
 def structured(body: Sequence[ast.stmt], fresh: Fresh, is_over_values: Callable[[ast.expr], bool]) -> Structured:
     """The body of a function with its jumps made branches.
 
@@ -49,8 +92,8 @@ def structured(body: Sequence[ast.stmt], fresh: Fresh, is_over_values: Callable[
     """
     body = [_Raising().visit(copy.deepcopy(each)) if _raises(each) else each for each in body]
     returns = _jumps(body, ast.Return)
-    jumps = (ast.Break, ast.Continue)
-    has_else = any(isinstance(node, ast.For | ast.While) and node.orelse for node in nodes_inside(body))
+    jumps = (ast.Break, ast.Continue, ast.While)
+    has_else = any(isinstance(node, ast.For) and node.orelse for node in nodes_inside(body))
     if not returns and not has_else and not any(isinstance(node, jumps) for node in nodes_inside(body)):
         return Structured(list(body), None)
     is_plain = not returns or (len(returns) == 1 and returns[0] is body[-1])
@@ -149,7 +192,7 @@ class _Structurer:
                     again, left = self.block([*self.without_else(statement), *rest], around)
                     return [*made, *again], left
                 case ast.For() | ast.While():
-                    made += self.loop(statement)
+                    made += self.loop(statement, around)
                     if self.returned is not None and _jumps([statement], ast.Return):
                         # Whether the loop has returned is asked at its end.
                         made += self.after_loop(statement, rest, around)
@@ -214,20 +257,46 @@ class _Structurer:
             return [ast.copy_location(ast.Continue(), statement)]
         return [] if around.left is None else [_assignment(around.left, 1, statement)]
 
-    def loop(self, node: ast.For | ast.While) -> list[ast.stmt]:
+    def loop(self, node: ast.For | ast.While, around: _Around) -> list[ast.stmt]:
         """A loop, and what stands before it."""
-        ends = _ends_early(node)
-        if isinstance(node, ast.While) or (ends and self.is_sequential(node)):
-            made = _copied(node, self.block(node.body, _Around("sequential"))[0])
-            made.is_sequential = True
-            return [made]
-        left = self.fresh("left") if own_jumps(node.body) or ends else None
-        ended = self.fresh("ended") if ends else None
+        if not isinstance(node, ast.While) and not (_ends_early(node) and self.is_sequential(node)):
+            return self.counted(node, around)
+        made = _copied(node, self.block(node.body, _Around("sequential"))[0])
+        made.is_sequential = True
+        if not around.kind and not _jumps(node.body, ast.Return):
+            made.instead = self.turns(node) if isinstance(node, ast.While) else Turns(self.counted(node, around))
+        return [made]
+
+    def iteration(self, node: ast.For | ast.While, ended: str | None) -> list[ast.stmt]:
+        """The body of a loop that counts, of which a flag may say that it has ended."""
+        left = self.fresh("left") if own_jumps(node.body) or ended is not None else None
         inside = self.block(node.body, _Around("counted", left, ended))[0]
         if left is not None and _is_read(left, inside):
-            inside = [_assignment(left, 0, node.body[0]), *inside]
-        else:
-            inside = _without(left, inside)
+            return [_assignment(left, 0, node.body[0]), *inside]
+        return _without(left, inside)
+
+    def turns(self, node: ast.While) -> Turns:
+        """A ``while`` as a loop that counts: its test is made before, and at the end of each iteration."""
+        ended, count, function = (self.fresh(name) for name in ("ended", "turn", "range"))
+        inside = self.iteration(node, ended)
+        going: ast.expr = copy.deepcopy(node.test)
+        first = ast.IfExp(going, ast.Constant(0), ast.UnaryOp(ast.USub(), ast.Constant(1)))
+        before = _placed(ast.Assign([ast.Name(ended, ast.Store())], first), node, deep=False)
+        if not (isinstance(node.test, ast.Constant) and node.test.value):
+            over = ast.copy_location(ast.UnaryOp(ast.Not(), copy.deepcopy(node.test)), node.test)
+            last: ast.stmt = ast.copy_location(ast.If(over, [_assignment(ended, 1, node)], []), node)
+            has_break = any(isinstance(jump, ast.Break) for jump in own_jumps(node.body))
+            inside = [*inside, _branch_on(ended, "==", [last], node) if has_break else last]
+        times = ast.Call(ast.Name(function, ast.Load()), [ast.Constant(_ANY_NUMBER)], [])
+        loop: Any = _placed(ast.For(ast.Name(count, ast.Store()), times, [], []), node)
+        loop.body = inside
+        loop.ends = Ending(ended, inside, may_not_begin=True)
+        return Turns([before, loop], ended, function)
+
+    def counted(self, node: ast.For, around: _Around) -> list[ast.stmt]:
+        """A loop that goes through all of its iterations, and what stands before it."""
+        ended = self.fresh("ended") if _ends_early(node) else None
+        inside = self.iteration(node, ended)
         if ended is None:
             return [_copied(node, inside)]
         runs = self.fresh("runs")
@@ -240,8 +309,12 @@ class _Structurer:
             moved = ast.Assign([ast.Name(name.id, ast.Store())], ast.Name(own, ast.Load()))
             renamed.append(_placed(moved, node.target))
             name.id = own
-        made = _copied(node, [first, _branch_on(runs, "!=", [*renamed, *inside], node.body[0])])
+        body = [*renamed, *inside]
+        made = _copied(node, [first, _branch_on(runs, "!=", body, node.body[0])])
         made.target = counted
+        made.variable = node.target.id if isinstance(node.target, ast.Name) else None
+        if not around.kind:
+            made.ends = Ending(ended, body)
         return [_assignment(ended, 0, node), made]
 
     def is_sequential(self, node: ast.For) -> bool:

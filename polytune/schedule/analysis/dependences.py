@@ -37,7 +37,7 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.polyhedral.accesses import elements_in_order
 from polytune.frontend.polyhedral.budget import within_budget
-from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop, Statement
+from polytune.frontend.scop import Access, AccessKind, ArrayRole, EarlyEnd, Scop, Statement
 from polytune.records import dataclass
 from polytune.schedule.analysis.array_dependences import (
     FLOW_BUDGET,
@@ -207,7 +207,46 @@ def _of_arrays(
         if not sees_certain_writes(under_condition, each.flow, certain, scop):
             each = dependences(_accesses_of(name, scop))
         found[name] = each
+    for end in scop.early_ends:
+        if known is None or found[end.flag] is not known.of_arrays.get(end.flag):
+            flag = found[end.flag]
+            found[end.flag] = replace(flag, flow=flag.flow.union(_from_end(end, scop)))
     return {array.name: found[array.name] for array in scop.arrays if array.name in found}
+
+
+def _from_end(end: EarlyEnd, scop: Scop) -> isl.UnionMap:
+    """The dependences of all iterations of a loop that may end early on what may end it before them.
+
+    ``{ E[c, i] -> S[c', i'] : c < c' }`` for its statements S, and those of them, E, that write the flag.
+    """
+    inside = [each for each in scop.statements if end.iterator in each.iterators]
+    ending = [each for each in inside if any(access.array == end.flag for access in each.accesses)]
+    values = {each.name: _iterator_of(each, end) for each in inside}
+    pairs = (
+        values[first.name].lex_lt_map(values[second.name]).intersect_domain(first.domain).intersect_range(second.domain)
+        for first in ending
+        for second in inside
+    )
+    return joined((isl.UnionMap.from_map(pair) for pair in pairs), scop)
+
+
+def _iterator_of(statement: Statement, end: EarlyEnd) -> isl.MultiPwAff:
+    """Return the value of a loop's iterator, or its negative where it counts down: ``{ S[c, i] -> [c] }``."""
+    space = isl.LocalSpace.from_space(statement.domain.get_space())
+    value = isl.Aff.var_on_domain(space, isl.dim_type.set, statement.iterators.index(end.iterator))
+    return isl.MultiPwAff.from_pw_aff(isl.PwAff.from_aff(value if end.is_up else value.neg()))
+
+
+def _observed_at_ends(scop: Scop) -> set[str]:
+    """Return what is written in loops that may end early and used elsewhere: with whichever iteration these end, it is
+    what the source has left, and so none of its writes may change places with others."""
+    found: set[str] = set()
+    for end in scop.early_ends:
+        sides: dict[bool, set[str]] = {True: set(), False: set()}
+        for statement in scop.statements:
+            sides[end.iterator in statement.iterators] |= {access.array for access in statement.accesses}
+        found |= {end.flag, *(sides[True] & sides[False])}
+    return found
 
 
 def _orders_of_live_ranges(
@@ -218,12 +257,12 @@ def _orders_of_live_ranges(
     known: Dependences | None,
 ) -> dict[str, isl.UnionMap]:
     """The privatisable arrays, those whose live ranges may be reordered, with the order between these."""
-    in_result = _scalars_of_result(scop)
+    kept = _scalars_of_result(scop) | _observed_at_ends(scop)
     times = scop.schedule.get_map()
     orders: dict[str, isl.UnionMap] = {}
     for name, each in found.items():
         array = scop.array(name)
-        is_own = array.role in (ArrayRole.LOCAL, ArrayRole.SCALAR) and not array.zeroed and name not in in_result
+        is_own = array.role in (ArrayRole.LOCAL, ArrayRole.SCALAR) and not array.zeroed and name not in kept
         if not is_own or each.tagged_flow is None or each.tagged_order is None:
             continue
         if known is not None and each is known.of_arrays.get(name):

@@ -52,6 +52,8 @@ def _bands(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
 def obstacle_text(obstacle: BandObstacle, scop: Scop) -> str:
     """A dependence between iterations as a sentence with source lines."""
     source, sink = scop.statement(obstacle.source), scop.statement(obstacle.sink)
+    if any(end.flag == obstacle.array for end in scop.early_ends):
+        return f"line {source.location.line} may end the loop"
     if obstacle.kind == "order":
         return (
             f"line {sink.location.line} overwrites {obstacle.array} that line {source.location.line} "

@@ -130,7 +130,8 @@ def a_branch_inside(A, v, w, steps):
 def nests(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> list[str]:
     """The loops around each assignment to an element inside of statements, without those that count the steps, as
     their places in the subscripts: of `t[i] += A[k, i]` in a loop over k in one over i, "k i"."""
-    scop = analyse(kernel, signature_of(tuple(inspect.signature(kernel).parameters), arguments))
+    signature = signature_of(tuple(inspect.signature(kernel).parameters), arguments)
+    scop = analyse(kernel, signature, may_end=False)  # loops that may end early are parts of statements then
 
     def found(operation: Any, around: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         match operation:

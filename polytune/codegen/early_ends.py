@@ -1,0 +1,141 @@
+"""Loops of versions that end where the source has ended them.
+
+A SCoP has all instances of a loop that may end early, ``early_ends``, as if all of them happened.  They do, in order,
+up to the iteration that sets the flag, and those after it do not, where
+
+- each loop of the version around such instances has those of one iteration of the source's in each of its own;
+- in the order of the version all that may set the flag in earlier iterations comes before an iteration's instances,
+  which dependences say (``polytune.schedule.analysis.dependences``);
+- an iteration that begins asks whether the flag has been set by an earlier one.
+
+In a loop that has nothing that sets the flag, the answer is the last word where those that have it come before.
+Workers that share the version read the flag outside of regions, when all regions of the iteration before are complete.
+One that comes late may find the flag set by the very iteration that it is about to begin with the others, and goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from polytune.codegen.ast_conversion import substitute
+from polytune.codegen.loops import (
+    Compute,
+    EndTest,
+    For,
+    Node,
+    Program,
+    RegionCall,
+    RegionCode,
+    map_nodes,
+    nodes_below,
+    walk_nodes,
+)
+from polytune.errors import UnprovenError
+from polytune.frontend.expression import Binary, Constant, Element, Expression, Iterator, arrays_written, walk
+from polytune.frontend.scop import EarlyEnd, Scop
+from polytune.schedule.regions import RegionKind
+
+
+def with_early_ends(program: Program, scop: Scop) -> Program:
+    """The program with its loops ended where the source has ended them.
+
+    Args:
+        program: a version, before transforms of its loops.
+        scop: its kernel.
+
+    Raises:
+        UnprovenError: some instances are not in loops that can be ended so.
+    """
+    for end in scop.early_ends:
+        program = _Ender(program, scop, end).ended()
+    return program
+
+
+def ends_early(program: Program, scop: Scop) -> bool:
+    """Return whether a program has tests for all of a kernel's loops that may end early."""
+    roots = (program.skeleton, *(region.body for region in program.regions))
+    loops = (each for root in roots for each in walk_nodes(root) if isinstance(each, For))
+    tested = {loop.ending.flag.array for loop in loops if loop.ending is not None}
+    return tested >= {end.flag for end in scop.early_ends}
+
+
+class _Ender:
+    """Puts the tests of one loop of the source into a program."""
+
+    def __init__(self, program: Program, scop: Scop, end: EarlyEnd):
+        self._program, self._end = program, end
+        self._depth = {
+            statement.name: statement.iterators.index(end.iterator)
+            for statement in scop.statements
+            if end.iterator in statement.iterators
+        }
+        self._changed: dict[int, RegionCode] = {}
+        self._has_set = True
+
+    def ended(self) -> Program:
+        """Return the program with the tests."""
+        skeleton = self._node(self._program.skeleton, {})
+        regions = tuple(self._changed.get(region.index, region) for region in self._program.regions)
+        return replace(self._program, skeleton=skeleton, regions=regions)
+
+    def _node(self, node: Node, around: Mapping[str, Expression]) -> Node:
+        """A node outside of loops with such tests.
+
+        Args:
+            node: the node.
+            around: the values of the variables that stand for loops around its region.
+        """
+        values = set(self._values(node, around))
+        if values <= {None}:
+            return node
+        if isinstance(node, RegionCall):
+            return self._call(node)
+        if isinstance(node, For) and len(values) == 1:
+            value = next(iter(values))
+            assert value is not None
+            if {each.name for each in walk(value) if isinstance(each, Iterator)} == {node.variable}:
+                return self._tested(node, value)
+        if isinstance(node, Compute | For):
+            raise UnprovenError("a loop that may end early is not one of its own")
+        return map_nodes(node, lambda child: self._node(child, around))
+
+    def _call(self, call: RegionCall) -> RegionCall:
+        """The call of a region that has all of the loop."""
+        code = self._program.regions[call.region]
+        if code.kind is not RegionKind.SERIAL or call.prefix:
+            raise UnprovenError("workers share iterations of a loop that may end early")
+        self._changed[code.index] = replace(code, body=self._node(code.body, {}))
+        return call
+
+    def _tested(self, loop: For, value: Expression) -> For:
+        """The loop with the test."""
+        sets = self._sets(loop)
+        if sets and not self._has_set:
+            raise UnprovenError("what ends a loop early comes after some of its iterations")
+        self._has_set = self._has_set and sets
+        end = self._end
+        low, high = (end.start, value) if end.is_up else (value, end.start)
+        number = high if low == Constant(0, "int64") else Binary("-", high, low, "int64")
+        return replace(loop, ending=EndTest(Element(end.flag, (), "int64"), number))
+
+    def _values(self, node: Node, values: Mapping[str, Expression]) -> Sequence[Expression | None]:
+        """The values of the iterator for all instances in a node; None for those of statements outside of the loop."""
+        match node:
+            case Compute(statement=name, instance=instance):
+                return [substitute(instance[self._depth[name]], values) if name in self._depth else None]
+            case RegionCall(region, prefix):
+                code = self._program.regions[region]
+                return self._values(code.body, {**values, **dict(zip(code.outer, prefix, strict=True))})
+            case _:
+                pass
+        return [value for child in nodes_below(node) for value in self._values(child, values)]
+
+    def _sets(self, node: Node) -> bool:
+        """Return whether a node has something that may set the flag."""
+        for each in walk_nodes(node):
+            if isinstance(each, RegionCall) and self._sets(self._program.regions[each.region].body):
+                return True
+            if isinstance(each, Compute) and any(self._end.flag in arrays_written(one) for one in each.operations):
+                return True
+        return False

@@ -1,0 +1,184 @@
+"""Counted loops that a ``break`` or a ``return`` ends, no loops around them; and loops that count in place of others.
+
+Such a loop runs through all of its iterations in the polyhedral model, and each does what it says.  That is sound only
+as those after the end never happen, for which all versions have to see: their code ends the loop at the beginning of an
+iteration if an earlier one has set the loop's flag (``polytune.codegen.early_ends``).  The flag says which one has, so
+that workers that come there sooner or later see the same:
+
+    flag = iterator - start + 1
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from polytune.frontend.expression import (
+    Assign,
+    Binary,
+    Branch,
+    Constant,
+    Element,
+    Expression,
+    Iterator,
+    Loop,
+    Operation,
+    While,
+)
+from polytune.frontend.lowering.frame import Frame, NewKnowledgeError, ReconsiderError, assigned_names
+from polytune.frontend.lowering.meanings import ObjectBinding
+from polytune.frontend.program import Guard, Node, Perform, RangeLoop
+from polytune.frontend.syntax.jumps import Ending, Turns
+
+AnyLoop = TypeVar("AnyLoop", ast.For, ast.While)
+
+
+def ending_of(frame: Frame, node: ast.For, iterator: str) -> Ending | None:
+    """The end of a loop that may come early, where the code may end it there; None where it may not, or a flag has to
+    say in each iteration whether it does anything.
+
+    Args:
+        frame: where the loop stands.
+        node: the loop.
+        iterator: that which it has.
+
+    Raises:
+        ReconsiderError: its flag is not known yet to be in memory.
+    """
+    ending: Ending | None = getattr(node, "ends", None)
+    kernel = frame.kernel
+    # Where subscripts are tested one by one, it is by what says that an access happens.
+    if ending is None or not kernel.may_end or kernel.signature.any_subscripts or frame.iterators or frame.opaque:
+        return None
+    flag = frame.unique(ending.flag)
+    if flag not in kernel.knowledge.in_memory:
+        raise ReconsiderError(flag)
+    # The body of a loop over a tuple is written out: flags are set anew then, which workers may not have seen yet.
+    if iterator in kernel.endings or flag in kernel.endings.values():
+        return None
+    return ending
+
+
+def lower_instead(frame: Frame, node: ast.For | ast.While, lower: Callable[[Frame, Sequence[ast.stmt]], None]) -> bool:
+    """Lower a loop that counts in place of one that is part of a statement, where that is known to be worth it.
+
+    Args:
+        frame: where it stands.
+        node: the loop that is part of a statement.
+        lower: lowers statements.
+
+    Returns:
+        Whether that has been done.
+    """
+    turns = _turns_of(frame, node)
+    if turns is None or _key(frame, node) not in frame.kernel.knowledge.counting:
+        return False
+    for name, times in assigned_names(turns.statements).items():
+        frame.assigned.setdefault(name, times)
+    if turns.function:
+        frame.bindings[turns.function] = ObjectBinding(range)
+    lower(frame, turns.statements)
+    return True
+
+
+def count_instead(frame: Frame, node: ast.For | ast.While, body: Sequence[Operation]) -> None:
+    """Find out whether a loop is to count, and not to be part of a statement: where there are loops inside, over as
+    many elements as arguments have.
+
+    Args:
+        frame: where it stands.
+        node: the loop.
+        body: what its iterations do.
+
+    Raises:
+        NewKnowledgeError: it is to count from now on.
+    """
+    if _turns_of(frame, node) is not None and _has_loops(frame, body):
+        frame.kernel.knowledge.counting.add(_key(frame, node))
+        raise NewKnowledgeError
+
+
+def _turns_of(frame: Frame, node: ast.For | ast.While) -> Turns | None:
+    """Return the loop that may count in place of another one, if there is one."""
+    turns: Turns | None = getattr(node, "instead", None)
+    kernel = frame.kernel
+    if turns is None or not kernel.may_end or kernel.signature.any_subscripts or frame.iterators or frame.opaque:
+        return None
+    is_taken = bool(turns.flag) and frame.unique(turns.flag) in kernel.endings.values()
+    return None if is_taken or _key(frame, node) in kernel.knowledge.not_counting else turns
+
+
+def _key(frame: Frame, node: ast.For | ast.While) -> tuple[str, int, int]:
+    location = frame.source.location(node)
+    return location.file, location.line, location.column
+
+
+def _has_loops(frame: Frame, operations: Sequence[Operation]) -> bool:
+    """Return whether there are loops that are not over as few elements as the source says, of which some arguments say
+    how many iterations they have."""
+    for operation in operations:
+        match operation:
+            case Loop(counter, start, stop):
+                is_short = isinstance(start, Constant) and isinstance(stop, Constant)
+                if frame.kernel.affine.counters.get(counter) and not is_short:
+                    return True
+            case Branch(then=then, otherwise=otherwise) if _has_loops(frame, (*then, *otherwise)):
+                return True
+    return False
+
+
+def with_body(node: AnyLoop, body: Sequence[ast.stmt]) -> AnyLoop:
+    """A loop with another body, at the same place."""
+    made = copy.copy(node)
+    made.body = list(body)
+    return made
+
+
+def ending_early(frame: Frame, loop: RangeLoop, name: str) -> RangeLoop:
+    """The loop with the number of the iteration that ends it in its flag; the kernel knows it as one that does.
+
+    Args:
+        frame: where it stands.
+        loop: the loop, which assigns 1 to the flag.
+        name: the flag's local name.
+    """
+    flag = frame.unique(name)
+    frame.kernel.endings[loop.iterator] = flag
+    low, high = loop.start, Iterator(loop.iterator)
+    distance = Binary("-", high, low, "int64") if loop.step > 0 else Binary("-", low, high, "int64")
+    number = Binary("+", distance, Constant(1, "int64"), "int64")
+    return replace(loop, body=_numbered(loop.body, flag, number))
+
+
+def _numbered(nodes: Sequence[Node], flag: str, number: Expression) -> tuple[Node, ...]:
+    """Nodes that assign a number to a flag in place of 1."""
+    made: list[Node] = []
+    for node in nodes:
+        match node:
+            case Perform(operations):
+                made.append(replace(node, operations=_assigning(operations, flag, number)))
+            case Guard(then=then, otherwise=otherwise):
+                sides = (_numbered(side, flag, number) for side in (then, otherwise))
+                yes, no = sides
+                made.append(replace(node, then=yes, otherwise=no))
+            case RangeLoop(body=body):
+                made.append(replace(node, body=_numbered(body, flag, number)))
+    return tuple(made)
+
+
+def _assigning(operations: Sequence[Operation], flag: str, number: Expression) -> tuple[Operation, ...]:
+    made: list[Operation] = []
+    for operation in operations:
+        match operation:
+            case Assign(Element(array, ()) as target) if array == flag:
+                operation = Assign(target, number)
+            case Branch(then=then, otherwise=otherwise):
+                yes, no = (_assigning(side, flag, number) for side in (then, otherwise))
+                operation = replace(operation, then=yes, otherwise=no)
+            case While(body=body) | Loop(body=body):
+                operation = replace(operation, body=_assigning(body, flag, number))
+        made.append(operation)
+    return tuple(made)

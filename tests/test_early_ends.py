@@ -1,0 +1,319 @@
+"""Loops around other loops that end before their last iteration: every version ends them where Python does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import polytune
+from tests.every_version import check_versions, stages_of
+
+
+def converging(A, B, out, tol, limit):
+    change = 0.0
+    for step in range(limit):
+        change = 0.0
+        for i in range(1, A.shape[0] - 1):
+            for j in range(1, A.shape[1] - 1):
+                B[i, j] = (A[i - 1, j] + A[i + 1, j] + A[i, j - 1] + A[i, j + 1]) // 4
+                change = max(change, abs(B[i, j] - A[i, j]))
+        for i in range(1, A.shape[0] - 1):
+            for j in range(1, A.shape[1] - 1):
+                A[i, j] = B[i, j]
+        out[0] = step
+        if change <= tol:
+            break
+    out[1] = change
+
+
+def ending_in_the_middle(A, B, out, tol, limit):
+    for step in range(limit):
+        total = 0.0
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                total += A[i, j]
+        if total > 40 * tol:
+            break
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] += 1.0
+                B[i, j] -= A[i, j]
+        out[0] = step + 1
+
+
+def counting_down(A, B, out, tol, limit):
+    for step in range(limit, 2, -3):
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] = A[i, j] + step
+        out[0] = step
+        if A[1, 1] > 5 * tol:
+            break
+    out[1] = step
+
+
+def returning(A, B, out, tol, limit):
+    for step in range(limit):
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] += 2.0
+        if A[2, 1] > 4 * tol:
+            out[1] = step
+            return
+        out[0] += 1.0
+    for i in range(B.shape[0]):
+        B[i, 0] = -1.0
+
+
+def twice(A, B, out, tol, limit):
+    for step in range(2, limit):
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] += step
+        if A[1, 2] > 3 * tol:
+            break
+    for again in range(limit):  # noqa: B007
+        worst = 0.0
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                B[i, j] += A[i, j]
+                worst = max(worst, B[i, j])
+        if worst > 9 * tol:
+            break
+    out[0] = step
+    out[1] = again
+
+
+def set_by_any_row(A, B, out, tol, limit):
+    for step in range(limit):
+        is_done = 0
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] += j
+            if A[i, 3] > 6 * tol:
+                is_done = 1
+        if is_done == 1:
+            out[0] = step
+            break
+
+
+def rows_of(A, B, out, tol, limit):
+    for row, other in zip(A, B):  # noqa: B905
+        for j in range(A.shape[1]):
+            other[j] = row[j] * 2
+        out[0] += 1
+        if row[0] > tol:
+            break
+
+
+def whiles(A, B, out, tol, limit):
+    worst, steps = tol + 1, 0
+    while worst > tol and steps < limit:
+        worst = 0.0
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                B[i, j] = A[i, j] // 2
+                worst = max(worst, A[i, j] - B[i, j])
+        A[:] = B
+        steps += 1
+    out[0] = worst
+    out[1] = steps
+
+
+def never_begun(A, B, out, tol, limit):
+    while out[0] > tol:
+        A += B
+        out[0] -= 1.0
+    out[1] = np.sum(A)
+
+
+def with_all_jumps(A, B, out, tol, limit):
+    n = 0
+    while True:
+        n += 1
+        A += 1.0
+        if n % 2 == 0:
+            continue
+        B += A
+        if B[0, 0] > 8 * tol or n >= limit:
+            break
+        out[0] = n
+    out[1] = n
+
+
+def asked_and_left(A, B, out, tol, limit):
+    k = 0
+    while np.min(A) < 6 * tol:
+        A += B + 1
+        k += 1
+        if k == limit:
+            break
+        B -= 1
+    out[0] = k
+
+
+def nested(A, B, out, tol, limit):
+    for outer in range(3):
+        for step in range(limit):  # noqa: B007
+            for i in range(A.shape[0]):
+                for j in range(A.shape[1]):
+                    A[i, j] += outer + 1
+            out[0] += 1
+            if A[0, 0] > 4 * tol * (outer + 1):
+                break
+
+
+def under_conditions(A, B, out, tol, limit):
+    if B[0, 0] < 100.0:
+        for step in range(limit):
+            for i in range(A.shape[0]):
+                for j in range(A.shape[1]):
+                    A[i, j] += 3.0
+            if A[4, 4] > 3 * tol:
+                break
+            out[0] = step
+    else:
+        out[0] = -1.0
+
+
+def with_arrays(A, B, out, tol, limit):
+    for step in range(limit):  # noqa: B007
+        new = A + B
+        error = np.max(np.abs(new - 2 * A))
+        A[:] = new
+        if error < tol:
+            break
+        B //= 2
+    out[0] = step
+    out[1] = error
+
+
+def of_its_own_numbers(A, B, out, tol, limit):
+    for step in range(limit):
+        for i in range(A.shape[0]):
+            B[i, step] = A[i, step] + 1
+        if A[0, step] > tol:
+            break
+    out[0] = step
+
+
+def passed_over(A, B, out, tol, limit):
+    for step in range(limit):
+        for i in range(A.shape[0]):
+            A[i, i] += 1.0
+        if step < 2:
+            continue
+        for i in range(A.shape[0]):
+            B[i, 0] += A[i, i]
+        if B[2, 0] > tol:
+            out[0] = step
+            break
+    else:
+        out[1] = 1.0
+
+
+def swept(A, tol, limit):
+    for step in range(limit):
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] += 1.0
+        if A[1, 1] > tol:
+            return step
+    return -1
+
+
+def calling(A, B, out, tol, limit):
+    out[0] = swept(A, 2 * tol, limit)
+    out[1] = swept(B, 5 * tol, limit)
+    for i in range(A.shape[0]):
+        A[i, 0] += B[i, 1]
+
+
+KERNELS = [
+    converging,
+    ending_in_the_middle,
+    counting_down,
+    returning,
+    twice,
+    set_by_any_row,
+    rows_of,
+    nested,
+    under_conditions,
+    with_arrays,
+    of_its_own_numbers,
+    passed_over,
+    calling,
+    whiles,
+    never_begun,
+    with_all_jumps,
+    asked_and_left,
+]
+FOR_ALL = [each for each in KERNELS if each is not nested]
+"""Those whose loops have no loops around."""
+
+
+def arguments(seed: int, tol: float, limit: int) -> list:
+    random = np.random.default_rng(seed)
+    A, B = (random.integers(0, 30, (7, 9)).astype(float) for _ in range(2))
+    return [A, B, np.zeros(2), tol, limit]
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["fast", "strict"])
+@pytest.mark.parametrize("function", KERNELS, ids=lambda each: each.__name__)
+def test_every_version_ends_where_python_does(function, strict):
+    stages = stages_of(function, arguments(0, 4.0, 9), strict=strict)
+    for seed, (tol, limit) in enumerate([(0.0, 9), (4.0, 9), (12.0, 8), (1e9, 6), (12.0, 3)]):
+        check_versions(function, stages, arguments(seed, tol, limit), tiles=((3,),))
+
+
+@pytest.mark.parametrize("function", KERNELS, ids=lambda each: each.__name__)
+def test_compiled_code_ends_where_python_does(function):
+    kernel = polytune.kernel(function)
+    for seed, (tol, limit) in enumerate([(4.0, 9), (12.0, 8), (0.0, 9), (1e9, 6)]):
+        expected, got = arguments(seed, tol, limit), arguments(seed, tol, limit)
+        function(*expected)
+        kernel(*got)
+        for wanted, found in zip(expected[:3], got[:3], strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("function", FOR_ALL, ids=lambda each: each.__name__)
+def test_iterations_ask_for_no_flag(function):
+    """Nothing that a loop does stands under a condition, which would keep it from being scheduled as any other."""
+    stages = stages_of(function, arguments(0, 4.0, 9))
+    assert stages.scop.early_ends
+    flags = {end.flag for end in stages.scop.early_ends}
+    read = {
+        access.array for statement in stages.scop.statements for access in statement.accesses if not access.is_write
+    }
+    assert not flags & read
+
+
+def test_loops_end_at_once():
+    """A loop that ends in its first iteration takes no time for all the others."""
+    A, B, out, tol, _ = arguments(0, 1e9, 0)
+    kernel = polytune.kernel(converging)
+    for limit in (1 << 20, 1 << 62):
+        kernel(A, B, out, tol, limit)
+        assert out[0] == 0
+
+
+def test_a_loop_says_what_may_end_it():
+    kernel = polytune.kernel(whiles)
+    kernel(*arguments(0, 4.0, 9))
+    lines = [line.partition(": ")[2] for line in kernel.explain().splitlines()]
+    place = next(number for number, line in enumerate(lines) if line.strip() == "while: not parallel")
+    assert any("may end the loop" in line for line in kernel.explain().splitlines()[place : place + 20])
+    assert "ended" not in kernel.explain().partition("versions:")[0]
+
+
+def never_made(A, n):
+    while n > 0:
+        made = A + 1.0
+        n = n - 1.0
+    return made
+
+
+def test_arrays_of_loops_that_may_not_begin_are_refused():
+    with pytest.raises(polytune.errors.UnsupportedSourceError, match="made"):
+        polytune.kernel(never_made)(np.ones((3, 4)), 2.0)
