@@ -317,3 +317,15 @@ def never_made(A, n):
 def test_arrays_of_loops_that_may_not_begin_are_refused():
     with pytest.raises(polytune.errors.UnsupportedSourceError, match="made"):
         polytune.kernel(never_made)(np.ones((3, 4)), 2.0)
+
+
+def never_fitting(A, tol):
+    while tol > 0:
+        A[1:-1] = A[:-2] + A[2:] + A[3:]
+        tol -= 1.0
+
+
+def test_shapes_that_do_not_fit_are_told():
+    """For no sizes that fit has the loop more than some of its statements."""
+    with pytest.raises(polytune.errors.ArgumentError, match="do not fit"):
+        polytune.kernel(never_fitting)(np.ones((6, 6)), 2.0)

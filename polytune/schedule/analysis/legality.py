@@ -86,7 +86,9 @@ def not_forward(relation: isl.UnionMap, times: isl.UnionMap) -> isl.UnionMap:
         times_of[name] = times_of[name].union(whole) if name in times_of else whole
     for pair in maps_of(relation):
         single = isl.UnionMap.from_map(pair)
-        before, after = (times_of[pair.get_tuple_name(end)] for end in (isl.dim_type.in_, isl.dim_type.out))
+        before, after = (times_of.get(pair.get_tuple_name(end)) for end in (isl.dim_type.in_, isl.dim_type.out))
+        if before is None or after is None:  # one of them has no instance for any sizes that fit
+            continue
         steps = sets_of(single.apply_domain(before).apply_range(after).deltas())
         if not all(_lexicographically_positive(step) for step in steps):
             bad = bad.union(single)
