@@ -54,10 +54,7 @@ def with_early_ends(program: Program, scop: Scop) -> Program:
 
 def ends_early(program: Program, scop: Scop) -> bool:
     """Return whether a program has tests for all of a kernel's loops that may end early."""
-    roots = (program.skeleton, *(region.body for region in program.regions))
-    loops = (each for root in roots for each in walk_nodes(root) if isinstance(each, For))
-    tested = {loop.ending.flag.array for loop in loops if loop.ending is not None}
-    return tested >= {end.flag for end in scop.early_ends}
+    return program.flags >= {end.flag for end in scop.early_ends}
 
 
 class _Ender:

@@ -373,10 +373,11 @@ class Program:
         return any(_has_vectors(body.then) and not _has_vectors(body.otherwise) for body in choices if body.otherwise)
 
     @property
-    def ends_early(self) -> bool:
-        """Return whether there are loops in it that may end early."""
+    def flags(self) -> frozenset[str]:
+        """Return the flags that say of loops in it whether they have ended."""
         roots = (self.skeleton, *(region.body for region in self.regions))
-        return any(isinstance(node, For) and node.ending is not None for root in roots for node in walk_nodes(root))
+        loops = (node for root in roots for node in walk_nodes(root) if isinstance(node, For))
+        return frozenset(loop.ending.flag.array for loop in loops if loop.ending is not None)
 
     @property
     def tile_depth(self) -> int:

@@ -43,7 +43,7 @@ def _of_versions(programs: Sequence[Program], namespace: Namespace) -> str:
         names = _imported(namespace, "complete_all", "enter", "leave", "pieces")
         lines.append(f"from polytune.runtime.intrinsics.private_sums import {names}\n")
     lines.append(f"from polytune.runtime.teams.team import {_imported(namespace, 'claim', 'complete', 'wait')}\n")
-    if any(program.ends_early for program in programs):
+    if any(program.flags for program in programs):
         lines.append(f"from polytune.runtime.intrinsics.early_ends import {_imported(namespace, 'has_ended')}\n")
     if any(program.has_vectors for program in programs):
         lines.append(f"from polytune.runtime.intrinsics.vectors import {_imported(namespace, *VECTOR_OPERATIONS)}\n")

@@ -13,9 +13,9 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from polytune.frontend.array_expressions.shorter import key_of
 from polytune.frontend.expression import (
     Assign,
     Binary,
@@ -26,11 +26,11 @@ from polytune.frontend.expression import (
     Iterator,
     Loop,
     Operation,
-    While,
+    map_children,
 )
 from polytune.frontend.lowering.frame import Frame, NewKnowledgeError, ReconsiderError, assigned_names
 from polytune.frontend.lowering.meanings import ObjectBinding
-from polytune.frontend.program import Guard, Node, Perform, RangeLoop
+from polytune.frontend.program import RangeLoop
 from polytune.frontend.syntax.jumps import Ending, Turns
 
 AnyLoop = TypeVar("AnyLoop", ast.For, ast.While)
@@ -50,8 +50,7 @@ def ending_of(frame: Frame, node: ast.For, iterator: str) -> Ending | None:
     """
     ending: Ending | None = getattr(node, "ends", None)
     kernel = frame.kernel
-    # Where subscripts are tested one by one, it is by what says that an access happens.
-    if ending is None or not kernel.may_end or kernel.signature.any_subscripts or frame.iterators or frame.opaque:
+    if ending is None or not _may_end(frame):
         return None
     flag = frame.unique(ending.flag)
     if flag not in kernel.knowledge.in_memory:
@@ -60,6 +59,13 @@ def ending_of(frame: Frame, node: ast.For, iterator: str) -> Ending | None:
     if iterator in kernel.endings or flag in kernel.endings.values():
         return None
     return ending
+
+
+def _may_end(frame: Frame) -> bool:
+    """Return whether the code may end a loop that stands somewhere: there is none around, and its subscripts are not
+    tested one by one, which is by what says that an access happens."""
+    kernel = frame.kernel
+    return kernel.may_end and not (kernel.signature.any_subscripts or frame.iterators or frame.opaque)
 
 
 def lower_instead(frame: Frame, node: ast.For | ast.While, lower: Callable[[Frame, Sequence[ast.stmt]], None]) -> bool:
@@ -74,7 +80,7 @@ def lower_instead(frame: Frame, node: ast.For | ast.While, lower: Callable[[Fram
         Whether that has been done.
     """
     turns = _turns_of(frame, node)
-    if turns is None or _key(frame, node) not in frame.kernel.knowledge.counting:
+    if turns is None or key_of(frame, node) not in frame.kernel.knowledge.counting:
         return False
     for name, times in assigned_names(turns.statements).items():
         frame.assigned.setdefault(name, times)
@@ -97,7 +103,7 @@ def count_instead(frame: Frame, node: ast.For | ast.While, body: Sequence[Operat
         NewKnowledgeError: it is to count from now on.
     """
     if _turns_of(frame, node) is not None and _has_loops(frame, body):
-        frame.kernel.knowledge.counting.add(_key(frame, node))
+        frame.kernel.knowledge.counting.add(key_of(frame, node))
         raise NewKnowledgeError
 
 
@@ -105,15 +111,10 @@ def _turns_of(frame: Frame, node: ast.For | ast.While) -> Turns | None:
     """Return the loop that may count in place of another one, if there is one."""
     turns: Turns | None = getattr(node, "instead", None)
     kernel = frame.kernel
-    if turns is None or not kernel.may_end or kernel.signature.any_subscripts or frame.iterators or frame.opaque:
+    if turns is None or not _may_end(frame):
         return None
     is_taken = bool(turns.flag) and frame.unique(turns.flag) in kernel.endings.values()
-    return None if is_taken or _key(frame, node) in kernel.knowledge.not_counting else turns
-
-
-def _key(frame: Frame, node: ast.For | ast.While) -> tuple[str, int, int]:
-    location = frame.source.location(node)
-    return location.file, location.line, location.column
+    return None if is_taken or key_of(frame, node) in kernel.knowledge.not_counting else turns
 
 
 def _has_loops(frame: Frame, operations: Sequence[Operation]) -> bool:
@@ -150,35 +151,13 @@ def ending_early(frame: Frame, loop: RangeLoop, name: str) -> RangeLoop:
     low, high = loop.start, Iterator(loop.iterator)
     distance = Binary("-", high, low, "int64") if loop.step > 0 else Binary("-", low, high, "int64")
     number = Binary("+", distance, Constant(1, "int64"), "int64")
-    return replace(loop, body=_numbered(loop.body, flag, number))
+    numbered: RangeLoop = _numbered(loop, flag, number)
+    return numbered
 
 
-def _numbered(nodes: Sequence[Node], flag: str, number: Expression) -> tuple[Node, ...]:
-    """Nodes that assign a number to a flag in place of 1."""
-    made: list[Node] = []
-    for node in nodes:
-        match node:
-            case Perform(operations):
-                made.append(replace(node, operations=_assigning(operations, flag, number)))
-            case Guard(then=then, otherwise=otherwise):
-                sides = (_numbered(side, flag, number) for side in (then, otherwise))
-                yes, no = sides
-                made.append(replace(node, then=yes, otherwise=no))
-            case RangeLoop(body=body):
-                made.append(replace(node, body=_numbered(body, flag, number)))
-    return tuple(made)
-
-
-def _assigning(operations: Sequence[Operation], flag: str, number: Expression) -> tuple[Operation, ...]:
-    made: list[Operation] = []
-    for operation in operations:
-        match operation:
-            case Assign(Element(array, ()) as target) if array == flag:
-                operation = Assign(target, number)
-            case Branch(then=then, otherwise=otherwise):
-                yes, no = (_assigning(side, flag, number) for side in (then, otherwise))
-                operation = replace(operation, then=yes, otherwise=no)
-            case While(body=body) | Loop(body=body):
-                operation = replace(operation, body=_assigning(body, flag, number))
-        made.append(operation)
-    return tuple(made)
+def _numbered(part: Any, flag: str, number: Expression) -> Any:
+    """A part of the program that assigns a number to a flag in place of 1."""
+    match part:
+        case Assign(Element(array, ()) as target) if array == flag:
+            return Assign(target, number)
+    return map_children(part, lambda child: _numbered(child, flag, number))

@@ -105,8 +105,8 @@ class Knowledge:
     those in which arrays become shorter, by their files and places; the branches after which a name with different
     arrays on their sides is read; the variables that change in loops after a place that asks how great they may be; the
     types of what lists hold, by their arrays; the loops that are to count, by their files and places, and those that
-    cannot; by functions and names, the variables that hold several tuples; the
-    functions that return several arrays; and, by functions, the names that stand for several variables."""
+    cannot; by functions and names, the variables that hold several tuples; the functions that return several arrays;
+    and, by functions, the names that stand for several variables."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
