@@ -418,3 +418,25 @@ def test_numbers_of_numpy_are_numpys(strict: bool) -> None:
         for one, other in zip(found, expected, strict=True):
             assert isinstance(one, np.generic) or not isinstance(other, np.generic)
             assert isinstance(one, tuple) or np.asarray(one).dtype == np.asarray(other).dtype
+
+
+@polytune.kernel
+def extremes(A):
+    return np.max(A), np.min(A, axis=0)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "uint64"])
+@pytest.mark.parametrize("place", [None, 0, 1500, 2999])
+def test_extremes_are_numpys_in_every_version(dtype, place):
+    """Workers have copies of their own, in which NaN stays."""
+    A = np.random.default_rng(3).integers(1, 99, (100, 30)).astype(dtype)
+    if place is not None:
+        A.flat[place] = np.nan if A.dtype.kind == "f" else 0
+    generated = extremes.generated(A)
+    versions = [version.name for version in generated.module.VERSIONS]
+    space = extremes.space(A)
+    assert hasattr(generated.module, "complete_all"), "workers have no copies of their own"
+    for version in versions:
+        greatest, least = extremes.run(space.configuration(version=version), A)
+        np.testing.assert_array_equal(greatest, A.max(), err_msg=version)
+        np.testing.assert_array_equal(least, A.min(axis=0), err_msg=version)

@@ -360,15 +360,17 @@ def _neutral(operator: str, dtype: str) -> str:
     """The number of a type that changes no result of an operator."""
     if operator == "+":
         return f"$np.{dtype}(0)"
+    is_least = operator.startswith("min")
     if dtype.startswith("float"):
-        return f"$np.{dtype}({'' if operator == 'min' else '-'}$np.inf)"
+        return f"$np.{dtype}({'' if is_least else '-'}$np.inf)"
     limits = np.iinfo(dtype)
     # The least number of 64 bits is no literal, but the negative of one that does not fit.
-    return f"$np.{dtype}({limits.max if operator == 'min' else f'{limits.min + 1} - 1'})"
+    return f"$np.{dtype}({limits.max if is_least else f'{limits.min + 1} - 1'})"
 
 
 def _joined(operator: str, first: str, second: str) -> str:
     """An operation on what is in an element and what a copy has collected for it."""
     if operator == "+":
         return f"{first} + {second}"
-    return f"${'least' if operator == 'min' else 'greatest'}({first}, {second})"
+    name = {"min": "least", "max": "greatest"}.get(operator, f"np.{operator}")
+    return f"${name}({first}, {second})"

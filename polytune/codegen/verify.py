@@ -36,6 +36,7 @@ from polytune.environment import VERIFY
 from polytune.frontend.expression import Assign, Branch, Break, Checked, Constant, Continue, LibraryCall, Loop, While
 from polytune.frontend.scop import Scop
 from polytune.records import dataclass
+from polytune.schedule.private_sums import SUMS
 
 
 def is_asked_for() -> bool:
@@ -122,7 +123,7 @@ class _ProgramVerifier(VerifiedProgram):
             at_start.index(member.lower)
             at_start.index(member.upper)
         for each in region.sums:
-            self.hold(each.operator in ("+", "min", "max"), f"{about} adds up by {each.operator}")
+            self.hold(each.operator in SUMS, f"{about} adds up by {each.operator}")
             if each.elements is not None:
                 at_start.index(each.elements.lower)
                 at_start.index(each.elements.upper)

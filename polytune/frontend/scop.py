@@ -149,8 +149,8 @@ class Access:
 
 @dataclass(frozen=True)
 class Reduction:
-    """``x op= e`` with x not in e: ``operator`` is one of ``+ * min max`` (``x -= e`` is a sum); the two references
-    of x."""
+    """``x op= e`` with x not in e: ``operator`` is one of ``+ * min max minimum maximum`` (``x -= e`` is a sum; the
+    last two are NumPy's, which pass on NaN); the two references of x."""
 
     operator: str
     read: str

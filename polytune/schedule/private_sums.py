@@ -16,7 +16,7 @@ from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.tree import statements_of
 from polytune.schedule.unions import joined, maps_of
 
-SUMS = ("+", "min", "max")
+SUMS = ("+", "min", "max", "minimum", "maximum")
 """The operators of updates that workers may collect in copies."""
 
 MOST_DIMENSIONS = 1
@@ -28,7 +28,7 @@ def summable(node: isl.ScheduleNode, dependences: Dependences) -> frozenset[str]
     """The arrays of which workers may have copies to add up in, all through the executions of a band node.
 
     An array y is such a one if all that the instances of the node do with it is to be updated by sums
-    ``y[f(x)] = y[f(x)] + e(x)`` with y not in e, sums that may be reassociated, or all by ``min``, or all by ``max``.
+    ``y[f(x)] = y[f(x)] + e(x)`` with y not in e, sums that may be reassociated, or all by one of the others.
     What the node adds to an element then is the same in whatever order, and in however many parts, it is added up: no
     instance sees a value of y but to add to it.  The dependences among the updates of one statement, which are relaxed,
     then bind nobody; all others still do.

@@ -105,6 +105,19 @@ def greatest(A, x, y, t):
             y[j] = max(y[j], A[i, j] * t[i])
 
 
+def numpy_greatest(A, x, y, t):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            y[j] = np.maximum(A[i, j] * t[i], y[j])
+
+
+def numpy_extremes(A, x, y, t):
+    """Of the whole array, and along an axis."""
+    if A.size > 0:
+        x[0] = np.min(A)
+        y[:] = np.max(A, axis=0)
+
+
 def extremes_of_all(A, x, y, t):
     """A branch that keeps the lesser or the greater number is a minimum or a maximum."""
     low = t[0]
@@ -178,6 +191,8 @@ SHARED_OUT = [
     independent_products,
     needed_between,
     greatest,
+    numpy_greatest,
+    numpy_extremes,
     extremes_of_all,
     largest_change,
     row_after_row,
@@ -280,10 +295,11 @@ def test_workers_add_up_what_the_source_does(function: Callable, dtype: str, row
             assert np.array_equal(wanted, got), (seed, tile)
 
 
+@pytest.mark.parametrize("function", [greatest, numpy_greatest])
 @pytest.mark.parametrize("first", [np.nan, -np.inf, 0.0])
-def test_nan_is_the_greatest_where_it_is_in_the_source(first: float) -> None:
-    """Python's maximum keeps what it has if that is NaN, and else leaves NaN out."""
-    stages = stages_of(greatest)
+def test_nan_is_the_greatest_where_it_is_in_the_source(function: Callable, first: float) -> None:
+    """Python's maximum keeps what it has if that is NaN, and else leaves NaN out; NumPy's is NaN if either is."""
+    stages = stages_of(function)
     (program,) = summed(stages)
     initial = arguments()
     initial[0][1:5, ::2] = np.nan
@@ -291,7 +307,7 @@ def test_nan_is_the_greatest_where_it_is_in_the_source(first: float) -> None:
     initial[2][::3] = first
     initial[3][:] = 1.0
     expected = [value.copy() for value in initial]
-    greatest(*expected)
+    function(*expected)
     Interpreter(stages.source).run({"version": program.name, "threads": 3, "tile_0": 2}, initial, 1)
     np.testing.assert_array_equal(initial[2], expected[2])
 

@@ -7,11 +7,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polytune.frontend.expression import Assign, Binary, Checked, Element, Expression, Operation
+from polytune.frontend.expression import Assign, Binary, Call, Checked, Element, Expression, Operation
 from polytune.frontend.scop import Access, Reduction
 
-_NEUTRAL = {"+": -0.0, "*": 1.0, "min": math.inf, "max": -math.inf}
+_NEUTRAL = {
+    "+": -0.0,
+    "*": 1.0,
+    "min": math.inf,
+    "max": -math.inf,
+    "minimum": math.inf,
+    "maximum": -math.inf,
+}
 _GROUPS = {"+": ("+", "-"), "*": ("*",), "min": ("min",), "max": ("max",)}
+_OPERATORS = {operator: group for group, operators in _GROUPS.items() for operator in operators}
 
 
 def find_reduction(operations: Sequence[Operation], accesses: Sequence[Access]) -> Reduction | None:
@@ -20,7 +28,8 @@ def find_reduction(operations: Sequence[Operation], accesses: Sequence[Access]) 
     The target must be one operand of a tree of one operator, in the target's own type, and no other read of the same
     instance may touch the element that it writes.  ``x = e - x`` is none, for its sign alternates.  Of floating-point
     numbers ``x = min(e, x)`` is none either: in Python it is e where e is NaN, and the next number after that, so that
-    the order matters.  ``min(x, e)`` leaves e out where that is NaN, and stays NaN where x is.
+    the order matters.  ``min(x, e)`` leaves e out where that is NaN, and stays NaN where x is.  NumPy's ``minimum`` and
+    ``maximum`` are NaN where either operand is, so that neither order nor side matters.
 
     Args:
         operations: those of the statement.
@@ -31,10 +40,8 @@ def find_reduction(operations: Sequence[Operation], accesses: Sequence[Access]) 
     if len(operations) != 1 or not isinstance(operations[0], Assign):
         return None
     target, value = operations[0].target, operations[0].value
-    if not isinstance(value, Binary):
-        return None
-    operator = "+" if value.operator == "-" else value.operator
-    if operator not in _GROUPS or not _accumulates(value, target, _GROUPS[operator]):
+    operator = _operator(value, target)
+    if operator is None:
         return None
     write = accesses[-1]
     touching = [
@@ -45,6 +52,26 @@ def find_reduction(operations: Sequence[Operation], accesses: Sequence[Access]) 
     if len(touching) != 1:
         return None
     return Reduction(operator, touching[0].reference, write.reference)
+
+
+def _operator(value: Expression, target: Element) -> str | None:
+    """The operator of a tree that has the target as an operand."""
+    match value:
+        case Binary(operator) if operator in _OPERATORS:
+            is_step = _accumulates(value, target, _GROUPS[_OPERATORS[operator]])
+            return _OPERATORS[operator] if is_step else None
+        case Call("minimum" | "maximum" as function) if _is_operand(value, target, function):
+            return function
+    return None
+
+
+def _is_operand(expression: Expression, target: Element, function: str) -> bool:
+    """Return whether the target is an operand of the calls of a function at the expression's root."""
+    if expression == target:
+        return True
+    if not isinstance(expression, Call) or expression.function != function or expression.dtype != target.dtype:
+        return False
+    return any(_is_operand(each, target, function) for each in expression.arguments)
 
 
 def _accumulates(expression: Expression, target: Element, operators: tuple[str, ...]) -> bool:
@@ -60,8 +87,21 @@ def _accumulates(expression: Expression, target: Element, operators: tuple[str, 
     return expression.operator != "-" and not ordered and _accumulates(expression.right, target, operators)
 
 
+def joined_by(operator: str, target: Element, operand: Expression) -> Expression:
+    """The value of an element after a step of a reduction.
+
+    Args:
+        operator: the reduction's.
+        target: the element.
+        operand: what it is taken together with.
+    """
+    if operator in ("minimum", "maximum"):
+        return Call(operator, (target, operand), target.dtype)
+    return Binary(operator, target, operand, target.dtype)
+
+
 def neutral_element(operator: str, dtype: str) -> int | float:
-    """Return the number of a type that changes no result of one of ``+ * min max``; ``-0.0 + 0.0`` would be ``0.0``."""
+    """Return the number of a type that changes no result of a reduction; ``-0.0 + 0.0`` would be ``0.0``."""
     number = _NEUTRAL[operator]
     if dtype.startswith("float"):
         return number

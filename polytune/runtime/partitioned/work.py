@@ -111,11 +111,18 @@ def _partials(call: SharedCall, piece: Piece, writes: Boxes) -> tuple[Partial, .
     )
 
 
-_COMBINED: dict[str, Callable[..., Any]] = {"+": np.add, "*": np.multiply, "min": np.minimum, "max": np.maximum}
+_COMBINED: dict[str, Callable[..., Any]] = {
+    "+": np.add,
+    "*": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "minimum": np.minimum,
+    "maximum": np.maximum,
+}
 
 
 def neutral_copy(array: np.ndarray, operator: str) -> np.ndarray:
-    """An array like another, each of its elements the neutral element of ``+ * min max``."""
+    """An array like another, each of its elements the neutral element of a reduction's operator."""
     return np.full_like(array, _neutral(operator, array.dtype))
 
 
@@ -126,7 +133,7 @@ def combine(array: np.ndarray, partial: np.ndarray, operator: str, boxes: Iterab
     Args:
         array: what is updated.
         partial: the copy, of the array's shape and dtype.
-        operator: ``+``, ``*``, ``min`` or ``max``.
+        operator: that of a reduction.
         boxes: per axis (start, stop, step).
     """
     neutral = _neutral(operator, array.dtype)
@@ -139,7 +146,8 @@ def combine(array: np.ndarray, partial: np.ndarray, operator: str, boxes: Iterab
 def _neutral(operator: str, dtype: np.dtype) -> Any:
     if operator in ("+", "*"):
         return dtype.type(operator == "*")
+    is_least = operator.startswith("min")
     if np.issubdtype(dtype, np.integer):
         limits = np.iinfo(dtype)
-        return limits.max if operator == "min" else limits.min
-    return dtype.type(np.inf if operator == "min" else -np.inf)
+        return limits.max if is_least else limits.min
+    return dtype.type(np.inf if is_least else -np.inf)

@@ -28,7 +28,7 @@ import islpy as isl
 
 from polytune.frontend.expression import Assign, Binary, Constant, Element, Expression, Iterator, map_children, walk
 from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
-from polytune.frontend.polyhedral.reductions import neutral_element
+from polytune.frontend.polyhedral.reductions import joined_by, neutral_element
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
 from polytune.records import dataclass
 from polytune.schedule.analysis.bands import analyse_band
@@ -296,7 +296,7 @@ class _Factoring:
         begins, adds, ends = (self.new_name(f"{statement.name}_{step}") for step in ("begin", "part", "end"))
         neutral = Constant(neutral_element(operator, target.dtype), target.dtype)
         begin = self.over_parts(statement, begins, axes, box, Assign(part, neutral), array)
-        combined = Assign(target, Binary(operator, target, part, target.dtype))
+        combined = Assign(target, joined_by(operator, target, part))
         return (
             begin,
             self.partial_sum(statement, adds, axes, part),

@@ -39,13 +39,21 @@ def none(A, B, s):
         A[0] = A[0] * s + B[i]
         A[0] = abs(A[0])
         A[i] = B[i] + s
-        A[0] = np.maximum(A[0], B[i])
+        A[0] = np.fmax(A[0], B[i])
 
 
 def forgetful(A, B, s):
     for i in range(1, len(B)):
         A[0] = max(B[i], A[0])
         A[0] = min(s, A[0], B[i])
+
+
+def of_numpy(A, B, s):
+    for i in range(1, len(B)):
+        A[0] = np.maximum(A[0], B[i])
+        A[0] = np.minimum(s, np.minimum(B[i], A[0]))
+        A[0] = np.minimum(np.maximum(B[i], A[0]), s)
+        A[0] = np.maximum(A[0], A[0] * s)
 
 
 def operators(statements: tuple[Statement, ...]) -> list[str | None]:
@@ -65,6 +73,10 @@ def test_what_is_kept_comes_first_in_extrema_of_floating_point_numbers() -> None
     assert operators(analysed(forgetful).statements) == [None, None]
     whole = analysed(forgetful, A="int64[:]", B="int64[:]", s="int64")
     assert operators(whole.statements) == ["max", "min"]
+
+
+def test_numpy_functions_that_pass_on_nan_are_reductions_in_any_order_of_operands() -> None:
+    assert operators(analysed(of_numpy).statements) == ["maximum", "minimum", None, None]
 
 
 @pytest.mark.parametrize("position", range(9))
