@@ -353,6 +353,16 @@ def random_numbers(A: "float64[:, ::1]"):
 
 
 @polytune.kernel
+def single_random_numbers(x: "float64[::1]"):
+    rng = np.random.default_rng(len(x))
+    for k in range(len(x)):
+        step = rng.normal()
+        while abs(step) > 1.0:
+            step = rng.normal()
+        x[k] += step
+
+
+@polytune.kernel
 def shapes_of_data(A: "float64[:, ::1]", sums: "float64[::1]"):
     left = A.reshape(-1)
     for step in range(len(sums)):

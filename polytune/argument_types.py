@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import FunctionType
 
 from polytune.defects import defects_named
@@ -32,7 +33,7 @@ def types_of_source(
 
     known = given or {}
     completed = (
-        Signature(tuple((name, known.get(name, kind)) for name, kind in guess.arguments))
+        replace(guess, arguments=tuple((name, known.get(name, kind)) for name, kind in guess.arguments))
         for guess in possible_signatures(function)
     )
     guesses = list(dict.fromkeys(completed))

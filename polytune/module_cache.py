@@ -50,6 +50,7 @@ COMPILER = (
     "relations.py",
     "signature.py",
     "conversions.py",
+    "draws.py",
 )
 """The folders and files of this package that generated text depends on."""
 

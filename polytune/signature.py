@@ -107,11 +107,22 @@ class Fixed:
     value: Any
 
 
-Structure = Leaf | Items | Fixed
+@dataclass(frozen=True)
+class Drawing:
+    """A generator of random numbers, of ``numpy.random.Generator``, that is an argument, or an item of one.
+
+    Attributes:
+        name: what its address is called among the arguments of the generated module, an integer.
+    """
+
+    name: str
+
+
+Structure = Leaf | Items | Fixed | Drawing
 
 
 def structure_text(structure: Structure, types: Mapping[str, ArgumentType]) -> str:
-    """A structure as text for people: ``(float64[:], float64[:])``, ``None``, ``distance()``.
+    """A structure as text for people: ``(float64[:], float64[:])``, ``None``, ``distance()``, ``Generator``.
 
     Args:
         structure: the structure of an argument.
@@ -127,6 +138,8 @@ def structure_text(structure: Structure, types: Mapping[str, ArgumentType]) -> s
             return f"({', '.join(texts)}{',' if len(items) == 1 else ''})"
         case Fixed(value):
             return f"{value.__name__}()" if callable(value) else repr(value).replace('"', "\\x22")
+        case Drawing():
+            return "Generator"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Arguments that are tuples, None, text and functions: what of them generated code takes, and what it is made for."""
+"""Arguments that are tuples, None, text, functions and generators of random numbers: what of them generated code takes,
+and what it is made for."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from polytune.errors import ArgumentError, UnsupportedSourceError
 from polytune.records import dataclass
-from polytune.signature import Fixed, Items, Leaf, Signature, Structure
+from polytune.signature import Drawing, Fixed, Items, Leaf, Signature, Structure
 
 __all__ = ["FlatArguments", "functions_of", "has_structure", "misplaced", "taken_apart"]
 
@@ -37,7 +38,7 @@ class FlatArguments:
 
 
 def has_structure(values: Sequence[Any]) -> bool:
-    """Return whether one of some arguments may be a tuple, None, a text or a function."""
+    """Return whether one of some arguments may be a tuple, None, a text, a function or a generator."""
     return any(not isinstance(value, _PLAIN) and _kind(value) is not None for value in values)
 
 
@@ -45,7 +46,7 @@ def _kind(value: Any) -> type | None:
     """The kind of thing that an argument is, of those that are no part of their own."""
     if value is None:
         return NoneType
-    for kind in (str, tuple):
+    for kind in (str, tuple, np.random.Generator):
         if isinstance(value, kind):
             return kind
     return FunctionType if _function(value) is not None else None
@@ -88,6 +89,11 @@ def taken_apart(
                 function = _function(value)
                 assert function is not None
                 return Fixed(known(function))
+            case kind if kind is np.random.Generator:
+                from polytune.runtime.draws.states import address_of
+
+                parts[name] = address_of(value)
+                return Drawing(name)
             case kind if kind is not None:
                 return Fixed(value)
         parts[name] = value

@@ -23,6 +23,7 @@ SHARED = {
     "polytune.caches",
     "polytune.conversions",
     "polytune.cores",
+    "polytune.draws",
     "polytune.environment",
     "polytune.errors",
     "polytune.records",
@@ -165,6 +166,7 @@ def test_shared_modules_import_no_folder():
     for name in (
         "caches",
         "conversions",
+        "draws",
         "environment",
         "errors",
         "files",

@@ -22,6 +22,7 @@ from polytune.codegen.loops import (
     Store,
 )
 from polytune.codegen.vectors.expressions import VECTOR, Between, Lanes, Splat, VectorExpression, operands
+from polytune.draws import draw_of
 from polytune.frontend.expression import (
     Argument,
     Assign,
@@ -163,8 +164,8 @@ class IterationReader:
                     self._enter_operation(it, part, place, share / 2)
             case While(condition):
                 self._enter_expression(it, condition, place, share)
-            case LibraryCall():
-                it.calls += 100 * share
+            case LibraryCall(function):
+                it.calls += share if draw_of(function) is not None else 100 * share
             case Loop():
                 it.operations += share
             case Checked(body=body):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from polytune.codegen.checks import report_text, write_checks, write_index_checks
 from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
-from polytune.codegen.module_header import calls_library, header_text
+from polytune.codegen.module_header import calls_library, header_text, made_generators
 from polytune.codegen.names import module_namespace
 from polytune.codegen.numba_source import write_version
 from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
@@ -210,6 +210,8 @@ def _write_verification(writer: SourceWriter, scop: Scop, programs: Sequence[Pro
         return
     with writer.indented(f"def verify({', '.join(map(scratch_name, storage_of(scop).scratch))}):"):
         writer.line('"""Raise what has failed: where a subscript was out of range, or what NumPy has raised."""')
+        for name in made_generators(scop):
+            writer.line(f"{MARK}release_generator({scratch_name(name)})")
         if calls_library(scop, programs):
             with writer.indented(f"if {scratch_name(REPORT)}[0] < 0:"):
                 writer.line(f"raise {MARK}library_error({scratch_name(REPORT)})")

@@ -8,7 +8,8 @@ from polytune.codegen.loops import Program
 from polytune.codegen.names import Namespace, builtin_names
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.statement_source import has_library_call
-from polytune.frontend.expression import Binary, Call, Power, walk
+from polytune.draws import MAKING
+from polytune.frontend.expression import Binary, Call, LibraryCall, Power, walk
 from polytune.frontend.generated_names import generated
 from polytune.frontend.polyhedral.bounds import BoundsCondition
 from polytune.frontend.polyhedral.unassigned import UnassignedRead
@@ -88,7 +89,10 @@ def _of_local_arrays(scop: Scop, namespace: Namespace) -> str:
 def _of_library(scop: Scop, programs: Sequence[Program], namespace: Namespace) -> str:
     """The import of what calls NumPy."""
     names = _imported(namespace, "call_library", "has_failed", "library_error", "memory_of")
-    return f"from polytune.runtime.intrinsics.library import {names}\n" if calls_library(scop, programs) else ""
+    lines = f"from polytune.runtime.intrinsics.library import {names}\n" if calls_library(scop, programs) else ""
+    if made_generators(scop):
+        lines += f"from polytune.runtime.draws.states import {_imported(namespace, 'release_generator')}\n"
+    return lines
 
 
 def _errors(scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) -> list[str]:
@@ -196,6 +200,13 @@ def _as(name: str, namespace: Namespace, wanted: str) -> str:
     """Return what an import statement has for a name, under the spelling that it has in the module."""
     spelling = namespace.spelling(generated(wanted))
     return name if spelling == name else f"{name} as {spelling}"
+
+
+def made_generators(scop: Scop) -> list[str]:
+    """The arrays in which the addresses of generators of random numbers are that a kernel makes."""
+    nodes = (node for statement in scop.statements for operation in statement.operations for node in walk(operation))
+    calls = (node for node in nodes if isinstance(node, LibraryCall) and node.function.partition(" ")[0] == MAKING)
+    return list(dict.fromkeys(call.results[0].element.array for call in calls))
 
 
 def calls_library(scop: Scop, programs: Sequence[Program]) -> bool:

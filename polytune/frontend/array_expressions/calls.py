@@ -23,7 +23,7 @@ from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.lowering.frame import Frame, ShapesOfDataError
-from polytune.frontend.lowering.meanings import TupleBinding
+from polytune.frontend.lowering.meanings import GeneratorMethod, TupleBinding
 from polytune.frontend.lowering.names import element_type
 from polytune.frontend.lowering.parameters import derive, with_products
 from polytune.frontend.polyhedral.affine import as_index
@@ -304,6 +304,8 @@ def handler_of_several(function: Any) -> tuple[tuple[str, ...], SeveralHandler] 
 
 def handler_of(function: Any) -> tuple[tuple[str, ...], Handler] | None:
     """The parameters of a function and what compiles calls of it; None where nothing does."""
+    if isinstance(function, GeneratorMethod):  # the first parameter is the generator
+        return _HANDLERS.get(getattr(np.random.Generator, function.name, None))
     try:
         return _HANDLERS.get(function)
     except TypeError:  # not hashable

@@ -63,7 +63,15 @@ def library_call(
     ]
 
 
-def change(frame: Frame, node: ast.AST, function: str, target: ArrayValue, *, state: str = "") -> None:
+def change(
+    frame: Frame,
+    node: ast.AST,
+    function: str,
+    target: ArrayValue,
+    *,
+    state: str = "",
+    further: Sequence[Value] = (),
+) -> None:
     """Lower a call that changes an array in place: the function works on a copy, which is then assigned.
 
     Args:
@@ -73,8 +81,10 @@ def change(frame: Frame, node: ast.AST, function: str, target: ArrayValue, *, st
         target: the array.
         state: the name of a state that the call reads and changes, as random generators have; empty where there is
             none.
+        further: what else the function is given.
     """
-    (changed,) = library_call(frame, node, function, [target], [(target.shape, target.dtype)], state=state)
+    results = [(target.shape, target.dtype)]
+    (changed,) = library_call(frame, node, function, [target, *further], results, state=state)
     store(frame, node, target, changed)
 
 

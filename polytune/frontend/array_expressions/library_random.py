@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.library import change, library_call
+from polytune.frontend.array_expressions.drawn_numbers import STATES, drawn_number
+from polytune.frontend.array_expressions.library import library_call
 from polytune.frontend.array_expressions.sizes import extent
-from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
-from polytune.frontend.lowering.frame import Frame
-from polytune.frontend.promotion import Value
+from polytune.frontend.array_expressions.values import ArrayValue, Operand
+from polytune.frontend.promotion import Value, constant
 
-STATE = "random_state"
-"""The resource by which calls of random functions keep their order."""
+STATE = STATES["numpy"]
+
+_NAMES = {"random": "random_sample", "ranf": "random_sample", "sample": "random_sample"}
+"""Other names of functions."""
+
+DEFAULTS = {
+    "uniform": {"low": 0.0, "high": 1.0},
+    "normal": {"loc": 0.0, "scale": 1.0},
+    "lognormal": {"mean": 0.0, "sigma": 1.0},
+    "exponential": {"scale": 1.0},
+    "poisson": {"lam": 1.0},
+}
+"""The parameters that are not given, of the functions that draw one number in compiled code."""
 
 
-def _drawn(call: ArrayCall, shape: Shape, options: str, arguments: list[ArrayValue | Value], dtype: str) -> Operand:
-    name = call.name.rpartition(".")[2]
-    size = " size=shape" if shape else ""
-    text = f"numpy.random.{name}{options}{size}"
-    return library_call(call.frame, call.node, text, arguments, [(shape, dtype)], state=STATE)[0]
+def _number(call: ArrayCall, name: str, given: dict[str, ArrayValue | Value]) -> Operand | None:
+    """One number, drawn by compiled code; None where that has no form of it.
+
+    Args:
+        call: the call.
+        name: of the function that draws it.
+        given: the parameters that are given.
+    """
+    values = {**{key: constant(number) for key, number in DEFAULTS.get(name, {}).items()}, **given}
+    if name == "randint" and len(values) == 1:  # the one bound is the upper one
+        values = {"low": constant(0), "high": values["low"]}
+    return drawn_number(call, "numpy", name, tuple(values.values()))
 
 
-def _shape(call: ArrayCall) -> Shape:
-    return call.shape("size") if call.given("size") else ()
+def _distribution(name: str, *parameters: str, dtype: str = "float64") -> Callable[[ArrayCall], Operand]:
+    """Return what compiles a function of numbers that are given or have NumPy's defaults, and of a size.
 
-
-def _distribution(*parameters: str, dtype: str = "float64") -> Callable[[ArrayCall], Operand]:
-    """Return what compiles a function of numbers that are given or have NumPy's defaults, and of a size."""
+    Args:
+        name: the function's.
+        parameters: its parameters before the size.
+        dtype: the type of what it gives.
+    """
 
     def handler(call: ArrayCall) -> Operand:
         given = [name for name in parameters if call.given(name)]
@@ -40,8 +58,14 @@ def _distribution(*parameters: str, dtype: str = "float64") -> Callable[[ArrayCa
             raise call.refusal(
                 f"arrays as parameters of {call.name}", "draw standard numbers, and compute with them: m + s * x"
             )
-        options = "".join(f" {name}=@{place}" for place, name in enumerate(given))
-        return _drawn(call, _shape(call), options, values, dtype)
+        shape = call.shape("size") if call.given("size") else ()
+        if not shape:
+            drawn = _number(call, name, dict(zip(given, values, strict=True)))
+            if drawn is not None:
+                return drawn
+        options = "".join(f" {each}=@{place}" for place, each in enumerate(given))
+        text = f"numpy.random.{name}{options}{' size=shape' if shape else ''}"
+        return library_call(call.frame, call.node, text, values, [(shape, dtype)], state=STATE)[0]
 
     return handler
 
@@ -83,19 +107,30 @@ for _function, _parameters, _dtype in (
     (np.random.binomial, ("n", "p"), "int64"),
     (np.random.randint, ("low", "high"), "int64"),
 ):
-    compiles(_function, *_parameters, "size")(_distribution(*_parameters, dtype=_dtype))
+    _name = _NAMES.get(_function.__name__, _function.__name__)
+    compiles(_function, *_parameters, "size")(_distribution(_name, *_parameters, dtype=_dtype))
 
 
-def _of_shape(call: ArrayCall) -> Operand:
-    """``np.random.rand(n, m)``: numbers of standard distributions, by their name with a size."""
-    shape = call.shape("shape") if call.given("shape") else ()
-    standard = {"rand": "random_sample", "randn": "standard_normal"}[call.name.rpartition(".")[2]]
-    text = f"numpy.random.{standard}{' size=shape' if shape else ''}"
-    return library_call(call.frame, call.node, text, [], [(shape, "float64")], state=STATE)[0]
+def _of_shape(name: str) -> Callable[[ArrayCall], Operand]:
+    """Return what compiles ``np.random.rand(n, m)`` and its like, whose arguments are a size.
+
+    Args:
+        name: of the function that draws the same numbers with a size.
+    """
+
+    def handler(call: ArrayCall) -> Operand:
+        shape = call.shape("shape") if call.given("shape") else ()
+        drawn = None if shape else drawn_number(call, "numpy", name, [])
+        if drawn is not None:
+            return drawn
+        text = f"numpy.random.{name} size=shape"
+        return library_call(call.frame, call.node, text, [], [(shape, "float64")], state=STATE)[0]
+
+    return handler
 
 
-for _standard in (np.random.rand, np.random.randn):
-    compiles(_standard, "*shape")(_of_shape)
+compiles(np.random.rand, "*shape")(_of_shape("random_sample"))
+compiles(np.random.randn, "*shape")(_of_shape("standard_normal"))
 
 
 @compiles(np.random.permutation, "x")
@@ -108,28 +143,3 @@ def _permutation(call: ArrayCall) -> Operand:
     size = extent(call.frame, call.extent(call.arguments["x"]))
     text = "numpy.random.permutation x=length"
     return library_call(call.frame, call.node, text, [], [((size,), "int64")], state=STATE)[0]
-
-
-def random_statement(
-    call: ast.Call, function: object, frame: Frame, evaluate: Callable[..., Any], computed: Callable[..., Any]
-) -> bool:
-    """Lower ``np.random.seed(n)`` and ``np.random.shuffle(A)``, which are statements.  Return whether a call is one of
-    them.
-
-    Args:
-        call: the call.
-        function: what is called.
-        frame: where it stands.
-        evaluate: reads an expression.
-        computed: computes the sums of what was read.
-    """
-    if function is np.random.seed and len(call.args) == 1 and not call.keywords:
-        value = computed(frame, call, evaluate(frame, call.args[0]))
-        library_call(frame, call, "numpy.random.seed seed=@0", [value], [], state=STATE)
-        return True
-    if function is np.random.shuffle and len(call.args) == 1 and not call.keywords:
-        target = computed(frame, call, evaluate(frame, call.args[0]))
-        if isinstance(target, ArrayValue) and target.ndim:
-            change(frame, call, "numpy.random.shuffle x=@0", target, state=STATE)
-            return True
-    return False

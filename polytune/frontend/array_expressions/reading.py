@@ -12,6 +12,7 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions import (  # noqa: F401  (they register what they compile)
     averages,
+    choices,
     counted,
     creation,
     derived,
@@ -19,10 +20,12 @@ from polytune.frontend.array_expressions import (  # noqa: F401  (they register 
     extrema,
     joining,
     library_functions,
+    library_generators,
     library_random,
     library_signals,
     linear_algebra,
     masks,
+    python_random,
     quotients,
     rearrangements,
     reductions,
@@ -56,7 +59,7 @@ from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
 from polytune.frontend.array_expressions.views import permuted
 from polytune.frontend.lowering.frame import Frame
-from polytune.frontend.lowering.meanings import ArrayBinding, SelectionBinding, Stale, ViewBinding
+from polytune.frontend.lowering.meanings import ArrayBinding, GeneratorMethod, SelectionBinding, Stale, ViewBinding
 from polytune.frontend.lowering.names import lookup, note_read
 from polytune.frontend.promotion import Value
 from polytune.frontend.scalars import functions
@@ -263,7 +266,7 @@ def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_
         UnsupportedSourceError: its arguments are not compiled.
     """
     name = frame.source.segment(node.func)
-    receiver: Operand | None = None
+    receiver: Operand | None = function.generator.address if isinstance(function, GeneratorMethod) else None
     if function is None and isinstance(node.func, ast.Attribute) and mentions_arrays(frame, node.func.value):
         receiver = evaluate(frame, node.func.value)
         receiver = receiver if isinstance(receiver, Selection) else computed(frame, node, receiver)
@@ -301,7 +304,8 @@ def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_
         parameters, compile_call = handler
         plain, target = without_target(node)
         arguments = matched(frame, plain, name, parameters, receiver)
-        result = compile_call(ArrayCall(frame, plain, name, arguments, receiver, parameters[0], evaluate, shape_of))
+        first = parameters[0] if parameters else ""
+        result = compile_call(ArrayCall(frame, plain, name, arguments, receiver, first, evaluate, shape_of))
         return (
             result if target is None else written(frame, node, result, computed(frame, node, evaluate(frame, target)))
         )

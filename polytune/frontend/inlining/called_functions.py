@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import random
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import field
 from types import FunctionType
@@ -10,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from polytune.draws import METHODS
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend.lowering.frame import assigned_names
-from polytune.frontend.lowering.meanings import Binding, ObjectBinding
+from polytune.frontend.lowering.meanings import Binding, GeneratorMethod, GeneratorObject, ObjectBinding
 from polytune.frontend.scalars.named_tuples import named_fields
 from polytune.frontend.syntax.comprehensions import Meaning
 from polytune.frontend.syntax.desugaring import meaning_outside
@@ -36,6 +38,23 @@ _MAKING = (
 def _makes_array(function: Any) -> bool:
     """Return whether a Python object is a function of NumPy's that makes arrays of numbers."""
     return any(function is each for each in _MAKING)
+
+
+_GENERATORS = (np.random.mtrand._rand, random._inst)
+
+
+def draws(call: ast.Call, meaning: Meaning) -> bool:
+    """Return whether a call draws a random number, of a generator that is an argument too: its methods are no array's.
+
+    Args:
+        call: the call.
+        meaning: what names from outside mean.
+    """
+    function = meaning(call.func)
+    if function is None or isinstance(function, GeneratorMethod):
+        return isinstance(call.func, ast.Attribute) and call.func.attr in METHODS
+    owner = getattr(function, "__self__", None)
+    return any(owner is each for each in _GENERATORS)
 
 
 @dataclass
@@ -65,8 +84,8 @@ class CalledFunctions:
         return self._asked(function, self.known, self.in_body)
 
     def loops(self, function: Any) -> bool:
-        """Return whether a Python object is a function of the user's with loops or new arrays, or calls one, so that
-        statements compute what it gives."""
+        """Return whether a Python object is a function of the user's with loops, new arrays or random numbers, or calls
+        one, so that statements compute what it gives."""
         return self._asked(function, self.looping, self.has_loops)
 
     def _asked(self, function: Any, known: dict[Any, bool], answer: Callable[[list[ast.stmt], Meaning], bool]) -> bool:
@@ -129,7 +148,7 @@ class CalledFunctions:
         return any(_makes_array(each) or self.makes_arrays(each) for each in called)
 
     def has_loops(self, body: Iterable[ast.stmt], meaning: Meaning) -> bool:
-        """Return whether statements have loops, or make arrays, or call functions that do.
+        """Return whether statements have loops, or make arrays, or draw random numbers, or call functions that do.
 
         Args:
             body: the statements.
@@ -137,9 +156,14 @@ class CalledFunctions:
         """
         return any(
             isinstance(node, ast.For | ast.While | ast.GeneratorExp | ast.ListComp)
-            or (isinstance(node, ast.Call) and (_makes_array(meaning(node.func)) or self.loops(meaning(node.func))))
+            or (isinstance(node, ast.Call) and self._is_statement(node, meaning))
             for node in nodes_inside(body)
         )
+
+    def _is_statement(self, call: ast.Call, meaning: Meaning) -> bool:
+        """Return whether statements compute what a call gives."""
+        function = meaning(call.func)
+        return _makes_array(function) or draws(call, meaning) or self.loops(function)
 
     def in_body(self, body: Iterable[ast.stmt], meaning: Meaning) -> bool:
         """Return whether statements seem to change elements of arrays, or call functions that do.
@@ -176,6 +200,10 @@ def meaning_in(bindings: Mapping[str, Binding], outside: Meaning) -> Meaning:
     """
 
     def meaning(node: ast.expr) -> Any:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            owner = bindings.get(node.value.id)
+            if isinstance(owner, ObjectBinding) and isinstance(owner.value, GeneratorObject):
+                return GeneratorMethod(owner.value, node.attr)
         binding = bindings.get(node.id) if isinstance(node, ast.Name) else None
         return binding.value if isinstance(binding, ObjectBinding) else outside(node)
 

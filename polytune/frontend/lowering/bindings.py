@@ -12,6 +12,7 @@ from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.meanings import (
     ArrayBinding,
+    GeneratorObject,
     ListBinding,
     Meaning,
     ObjectBinding,
@@ -83,7 +84,8 @@ def _meaning_of_name(frame: Frame, node: ast.Name) -> Meaning | None:
     binding = lookup(frame, node)
     if isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding | ShapeBinding | TupleBinding):
         return binding
-    is_made = isinstance(binding, ObjectBinding) and isinstance(binding.value, NestedFunction | SliceObject)
+    made = NestedFunction | SliceObject | GeneratorObject
+    is_made = isinstance(binding, ObjectBinding) and isinstance(binding.value, made)
     return binding if is_made else None
 
 

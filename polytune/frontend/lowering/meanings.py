@@ -84,6 +84,30 @@ class SliceObject:
 
 
 @dataclass(frozen=True)
+class GeneratorObject:
+    """A generator of random numbers that a name means, as an object.
+
+    Attributes:
+        address: where it is, an integer.
+    """
+
+    address: Value
+
+
+@dataclass(frozen=True)
+class GeneratorMethod:
+    """A method of a generator of random numbers.
+
+    Attributes:
+        generator: the generator.
+        name: the method's.
+    """
+
+    generator: GeneratorObject
+    name: str
+
+
+@dataclass(frozen=True)
 class ViewBinding:
     """The name stands for a part of an array, or for truth values in one."""
 

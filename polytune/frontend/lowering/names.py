@@ -11,6 +11,8 @@ from polytune.frontend.array_expressions.sizes import require
 from polytune.frontend.lowering.frame import Frame, ReconsiderError, SidesOfBranchError, UnknownNameError
 from polytune.frontend.lowering.meanings import (
     ArrayBinding,
+    GeneratorMethod,
+    GeneratorObject,
     Meaning,
     ObjectBinding,
     ScalarBinding,
@@ -145,6 +147,8 @@ def outside_object(frame: Frame, node: ast.expr) -> Any:
         return _without_numba(binding.value) if isinstance(binding, ObjectBinding) else None
     if isinstance(node, ast.Attribute):
         owner = outside_object(frame, node.value)
+        if isinstance(owner, GeneratorObject):
+            return GeneratorMethod(owner, node.attr)
         return None if owner is None else _without_numba(getattr(owner, node.attr, None))
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         function = outside_object(frame, node.func)

@@ -29,6 +29,7 @@ from polytune.frontend.lowering.frame import Frame, KernelWalk, assigned_names
 from polytune.frontend.lowering.meanings import (
     ArrayBinding,
     Binding,
+    GeneratorObject,
     Meaning,
     ObjectBinding,
     ScalarBinding,
@@ -44,6 +45,7 @@ from polytune.signature import (
     DATA_TYPES,
     ArgumentType,
     ArrayType,
+    Drawing,
     Fixed,
     Items,
     Leaf,
@@ -92,7 +94,7 @@ def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacl
 def _parts(structure: Structure) -> list[str]:
     """The names of the numbers and arrays that an argument is made of."""
     match structure:
-        case Leaf(name):
+        case Leaf(name) | Drawing(name):
             return [name]
         case Items(items):
             return [name for item in items for name in _parts(item)]
@@ -108,6 +110,10 @@ def _structured(structure: Structure, bindings: dict[str, Binding]) -> Meaning:
             return TupleBinding(tuple(_structured(item, bindings) for item in items), fields)
         case Fixed(value):
             return ObjectBinding(value)
+        case Drawing(name):
+            address = bindings[name]
+            assert isinstance(address, ValueBinding), "it is an integer that nothing assigns to"
+            return ObjectBinding(GeneratorObject(address.value))
 
 
 def _conversion(name: str, kind: ArgumentType) -> str:

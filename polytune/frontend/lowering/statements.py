@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import as_statements, evaluate_statement
 from polytune.frontend.array_expressions.elementwise import computed
-from polytune.frontend.array_expressions.library_random import random_statement
+from polytune.frontend.array_expressions.generator_states import change_by_chance
 from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.sizes import require
 from polytune.frontend.expression import Break, Continue, Element, walk
@@ -19,6 +19,7 @@ from polytune.frontend.loops.numpy_loops import lower_by_numpy
 from polytune.frontend.loops.shortening import with_lengths
 from polytune.frontend.lowering.assignments import assign_augmented, assign_targets
 from polytune.frontend.lowering.frame import Frame
+from polytune.frontend.lowering.generator_objects import bind_generator
 from polytune.frontend.lowering.growing import append, declare_lists
 from polytune.frontend.lowering.items import with_items_named
 from polytune.frontend.lowering.meanings import ObjectBinding, TupleBinding, Unknown
@@ -50,7 +51,7 @@ def _lower(frame: Frame, node: ast.stmt) -> None:
             _lower(frame, each)
         return
     is_lowered = _lower_list(frame, node) or (isinstance(node, ast.For | ast.While) and lower_by_numpy(frame, node))
-    if not is_lowered and not bind_slice(frame, node):
+    if not is_lowered and not bind_slice(frame, node) and not bind_generator(frame, node):
         _lower_statement(frame, node)
 
 
@@ -160,7 +161,7 @@ def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
     if plain is not None:
         frame.kernel.inline(frame, call, plain, value_used=False, alone=True)
         return
-    if random_statement(call, function, frame, evaluate, computed):
+    if change_by_chance(call, function, frame, evaluate, computed):
         return
     if mentions_arrays(frame, call):
         instead = as_statements(frame, call, function, lambda: frame.kernel.fresh("place"))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from polytune.frontend.generated_names import generated
-from polytune.frontend.inlining.called_functions import CalledFunctions
+from polytune.frontend.inlining.called_functions import CalledFunctions, draws
 from polytune.frontend.syntax.comprehensions import Meaning, placed
 from polytune.frontend.syntax.desugaring import changed
 from polytune.frontend.syntax.jumps import own_jumps
@@ -66,7 +66,7 @@ def with_calls_first(
     def loops(call: ast.Call) -> bool:
         inner = definition(call)
         if inner is None:
-            return _is_reduction(call, meaning) or functions.loops(meaning(call.func))
+            return _is_reduction(call, meaning) or draws(call, meaning) or functions.loops(meaning(call.func))
         return functions.has_loops(inner.body, meaning)
 
     return _Separator(is_separate, raises, loops, fresh).block(body)

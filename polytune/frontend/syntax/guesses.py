@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from polytune.draws import METHODS
 from polytune.frontend.syntax.inference import infer_signature, is_of_any_array
 from polytune.frontend.syntax.source import arguments_of, read_source
-from polytune.signature import ArgumentType, ArrayType, Fixed, Items, Leaf, ScalarType, Signature, Structure
+from polytune.signature import ArgumentType, ArrayType, Drawing, Fixed, Items, Leaf, ScalarType, Signature, Structure
 
 MOST = 24
 """So many guesses are made."""
@@ -49,7 +50,33 @@ def possible_signatures(function: Any, *, annotated: bool = True) -> list[Signat
         complex_ones = (open_arrays & _written(tree), open_arrays)
         found = dict.fromkeys([inferred, *(_of_complex(inferred, names) for names in complex_ones), *found])
     found = _with_structure(list(found), tree, open_names)
-    return list(found)[:MOST]
+    generators = {each.arg for each in arguments if _is_generator(each, tree)}
+    return [_with_generators(guess, generators) for guess in list(found)[:MOST]]
+
+
+def _is_generator(argument: ast.arg, tree: ast.FunctionDef) -> bool:
+    """Return whether an argument is a generator of random numbers, as its annotation or a method of it says."""
+    if argument.annotation is not None:
+        return ast.unparse(argument.annotation).strip("'\"").rpartition(".")[2] == "Generator"
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr in METHODS
+        and isinstance(node.value, ast.Name)
+        and node.value.id == argument.arg
+        for node in ast.walk(tree)
+    )
+
+
+def _with_generators(signature: Signature, names: set[str]) -> Signature:
+    """The types of a call in which some arguments are generators of random numbers, which are given by addresses."""
+    structure = dict(signature.structure or ((name, Leaf(name)) for name, _ in signature.arguments))
+    given = {name for name in names if structure.get(name) == Leaf(name)}
+    if not given:
+        return signature
+    types = ((name, ScalarType("uint64", weak=False) if name in given else kind) for name, kind in signature.arguments)
+    return Signature(
+        tuple(types), tuple((name, Drawing(name) if name in given else each) for name, each in structure.items())
+    )
 
 
 def _with_structure(guesses: Sequence[Signature], tree: ast.FunctionDef, open_names: set[str]) -> dict[Signature, None]:

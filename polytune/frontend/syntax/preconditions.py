@@ -145,9 +145,9 @@ def _structure_text(source: Source, name: str, structure: Structure) -> str:
             return repr(value)
     raise source.refusal(
         source.tree,
-        f"a test of the arguments, or an exception, uses {name!r}, a function",
-        "tests are done by Python, in a module of their own, which has no such function",
-        "test the function before the kernel is called",
+        f"a test of the arguments, or an exception, uses {name!r}, a function or a generator",
+        "tests are done by Python, in a module of their own, which does not have it",
+        "test it before the kernel is called",
     )
 
 

@@ -23,10 +23,11 @@ from polytune.runtime.calls.argument_layout import DIFFERS, FITS, ArgumentLayout
 from polytune.runtime.calls.bound_run import BoundRun
 from polytune.runtime.calls.invocation import Invocation
 from polytune.runtime.calls.untuned import BorrowedChoice, FixedChoice
+from polytune.runtime.draws.states import address_of, generator_at
 from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.partitioned.residency import resident_arrays
 from polytune.runtime.teams.threads import current_threads, maximum_threads
-from polytune.signature import Fixed, Leaf, Structure
+from polytune.signature import Drawing, Fixed, Leaf, Structure
 from polytune.tuner import Configuration, OnlineTuner
 
 __all__ = ["NOT_MADE", "SettledCalls"]
@@ -46,11 +47,19 @@ _Key = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class _Leaves:
-    """The function's arguments that are numbers and arrays, by their places, and the constants among the others."""
+    """The function's arguments that are numbers and arrays, by their places, and the constants among the others.
+
+    Attributes:
+        count: how many arguments there are.
+        places: of numbers and arrays, and of generators of random numbers, of which the numbers are addresses.
+        fixed: the constants, with their places.
+        generators: the places of generators.
+    """
 
     count: int
     places: tuple[int, ...]
     fixed: tuple[tuple[int, Any], ...]
+    generators: tuple[int, ...] = ()
 
     def taken(self, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """The numbers and arrays of a call; None where the constants are others."""
@@ -60,21 +69,30 @@ class _Leaves:
             given = arguments[place]
             if given is not value and not (type(given) is str and given == value):
                 return None
+        if self.generators:
+            given = list(arguments)
+            for place in self.generators:
+                if not isinstance(given[place], np.random.Generator):
+                    return None
+                given[place] = address_of(given[place])
+            arguments = tuple(given)
         return tuple([arguments[place] for place in self.places])
 
     def put_back(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The function's arguments of a call, from its numbers and arrays."""
         arguments: list[Any] = [None] * self.count
         for place, value in (*zip(self.places, values, strict=True), *self.fixed):
-            arguments[place] = value
+            arguments[place] = generator_at(value) if place in self.generators else value
         return tuple(arguments)
 
 
 def _leaves(structure: Sequence[tuple[str, Structure]]) -> _Leaves | None:
     """Return where numbers and arrays stand among a function's arguments; None where they stand in tuples."""
-    places = tuple(place for place, (_, each) in enumerate(structure) if isinstance(each, Leaf))
+    places = tuple(place for place, (_, each) in enumerate(structure) if isinstance(each, Leaf | Drawing))
+    generators = tuple(place for place, (_, each) in enumerate(structure) if isinstance(each, Drawing))
     fixed = tuple((place, each.value) for place, (_, each) in enumerate(structure) if isinstance(each, Fixed))
-    return _Leaves(len(structure), places, fixed) if len(places) + len(fixed) == len(structure) else None
+    is_flat = len(places) + len(fixed) == len(structure)
+    return _Leaves(len(structure), places, fixed, generators) if is_flat else None
 
 
 class _Class(NamedTuple):

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import functools
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,10 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from polytune.draws import MAKING, draw_of
 from polytune.records import dataclass
+from polytune.runtime.draws.calls import draw, emit_draw
+from polytune.runtime.draws.states import generator_at, made_generator
 from polytune.runtime.intrinsics.memory import View, element_address
 from polytune.runtime.small_calls.calls import small_call
 from polytune.runtime.teams.team import FAILED, LIBRARY_CALLS
@@ -70,7 +74,7 @@ _RAISED = -1
 
 _SYMBOL = "polytune_call_library"
 _WORD = ir.IntType(64)
-_OWN = {"numpy.matmul": matrix_product}
+_OWN = {"numpy.matmul": matrix_product, MAKING: made_generator}
 """The functions in place of some of NumPy's."""
 
 _failures: dict[int, BaseException] = {}
@@ -125,24 +129,31 @@ def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> No
             which parts of a tuple are results, and ``counted`` that the last result is how many elements the call
             gives, of which the others have at least as many.  ``out=result`` has the function write into the result.
             Or the text of a function, ``def f(...)``, that changes
-            its first arguments, which are the results.
+            its first arguments, which are the results; or that of a draw, see ``polytune.runtime.draws.calls``.
         results: where what it gives is written.
         arguments: the arrays that it is given.
     """
+    if draw_of(text) is not None:
+        draw(text, results[0], arguments)
+        return
     if text.startswith("def "):
         _run_in_place(text, results, arguments)
         return
     read = _read(text)
     keywords = dict(read.constants)
     for name, place in read.places:
-        keywords[name] = arguments[place]
+        given = arguments[place]
+        keywords[name] = given if given.ndim or read.takes_arrays else given.item()
     for name in read.shapes:
         keywords[name] = results[0].shape
     for name in read.lengths:
         keywords[name] = len(results[0])
     if read.writes:
         keywords["out"] = results[0]
-    found = read.function(*(arguments if read.all_by_position else ()), **keywords)
+    function = read.function
+    if read.method:  # of the generator whose address comes after the other arguments, before what keeps calls in order
+        function = getattr(generator_at(arguments[-2].item()), read.method)
+    found = function(*(arguments if read.all_by_position else ()), **keywords)
     if found is None:  # it has changed its argument
         found = arguments[0]
     values = found if isinstance(found, tuple) else (found,)
@@ -191,10 +202,13 @@ def _defined(text: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class _Call:
-    """A call as a text says it: the function, whether it takes all arrays by position, what it takes by name, which
-    parts of what it gives are results, whether these are counted, and whether it writes into the first one itself."""
+    """A call as a text says it: the function, or the method of a generator, whether it takes numbers as arrays,
+    whether it takes all arrays by position, what it takes by name, which parts of what it gives are results, whether
+    these are counted, and whether it writes into the first one itself."""
 
     function: Callable[..., Any]
+    method: str
+    takes_arrays: bool
     all_by_position: bool
     constants: tuple[tuple[str, Any], ...]
     places: tuple[tuple[str, int], ...]
@@ -209,9 +223,10 @@ class _Call:
 def _read(text: str) -> _Call:
     """The call that a text says."""
     name, *options = text.split(" ")
-    function: Any = _OWN.get(name, np)
-    for part in name.split(".")[1:] if function is np else ():
-        function = getattr(function, part)
+    owner, *path = name.split(".")
+    function: Any = _OWN.get(name)
+    if function is None and owner != "generator":
+        function = functools.reduce(getattr, path, {"numpy": np, "python": random}[owner])
     constants, places, shapes, lengths = [], [], [], []
     chosen: tuple[int, ...] = ()
     for option in options:
@@ -230,6 +245,8 @@ def _read(text: str) -> _Call:
             constants.append((key, ast.literal_eval(value)))
     return _Call(
         function,
+        path[-1] if owner == "generator" else "",
+        owner != "python",
         "*" in options,
         tuple(constants),
         tuple(places),
@@ -351,11 +368,24 @@ def call_library(typing_context, context_address, text, results, memory):
         raise TypingError("call_library() takes the function's name and the number of results as literals")
 
     def emit(context, builder, sig, args):
-        words = [
-            builder.extract_value(builder.extract_value(args[3], place), position)
+        described = [
+            [builder.extract_value(builder.extract_value(args[3], place), position) for position in range(len(kind))]
             for place, kind in enumerate(memory)
-            for position in range(len(kind))
         ]
+        drawn = draw_of(text.literal_value)
+        if drawn is None:
+            call(context, builder, args[0], described)
+            return context.get_dummy_value()
+        addresses = [each[0] for each in described[1:]]
+        given = addresses[results.literal_value :][: len(drawn.parameters)]
+        is_drawn = emit_draw(builder, text.literal_value, drawn, addresses[0], given)
+        with builder.if_then(builder.not_(is_drawn), likely=False):
+            call(context, builder, args[0], described)
+        return context.get_dummy_value()
+
+    def call(context, builder, context_address, described):
+        """Write the call of Python, or of a form for small arrays."""
+        words = [word for each in described for word in each]
         row = cgutils.alloca_once(builder, _WORD, size=_WORD(len(words)))
         for position, word in enumerate(words):
             builder.store(word, builder.gep(row, [_WORD(position)], inbounds=True, source_etype=_WORD))
@@ -371,12 +401,11 @@ def call_library(typing_context, context_address, text, results, memory):
             first = sum(len(kind) for kind in memory[: 1 + results.literal_value])
             is_open = builder.not_(small.emit(builder, words[first + 1], row))
         with builder.if_then(is_open):
-            calls = _word_of_state(builder, args[0], LIBRARY_CALLS)
+            calls = _word_of_state(builder, context_address, LIBRARY_CALLS)
             builder.atomic_rmw("add", calls, _WORD(1), "monotonic")
             raised = builder.call(function, [builder.bitcast(name, pointer), *numbers, builder.bitcast(row, pointer)])
             with builder.if_then(builder.icmp_unsigned("!=", raised, _WORD(0)), likely=False):
-                builder.store(_WORD(1), _word_of_state(builder, args[0], FAILED), align=8)
+                builder.store(_WORD(1), _word_of_state(builder, context_address, FAILED), align=8)
             builder.atomic_rmw("add", calls, _WORD(-1), "monotonic")
-        return context.get_dummy_value()
 
     return types.void(context_address, text, results, memory), emit

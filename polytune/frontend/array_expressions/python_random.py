@@ -1,0 +1,60 @@
+"""Random numbers of Python's own generator, as ``random.random()`` and ``random.randint(1, 6)``."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.drawn_numbers import drawn_number
+from polytune.frontend.array_expressions.values import ArrayValue, Operand
+from polytune.frontend.promotion import Value, constant
+
+
+def _drawn(call: ArrayCall, name: str, parameters: list[ArrayValue | Value]) -> Operand:
+    """A number, of which Python has no NumPy type.
+
+    Raises:
+        UnsupportedSourceError: what it depends on is not of the type that compiled code draws with.
+    """
+    drawn = drawn_number(call, "python", name, parameters)
+    if not isinstance(drawn, Value):
+        raise call.refusal(f"{call.name} of numbers of these types", "pass integers where it draws integers, or floats")
+    return Value(drawn.expression, weak=True)
+
+
+def _given(call: ArrayCall, *defaults: tuple[str, Any]) -> list[ArrayValue | Value]:
+    """The arguments of a call in the order of the parameters, with defaults in place of those that are not there."""
+    return [call.value(name) if call.given(name) else constant(default) for name, default in defaults]
+
+
+@compiles(random.random)
+def _random(call: ArrayCall) -> Operand:
+    return _drawn(call, "random", [])
+
+
+@compiles(random.uniform, "a", "b")
+def _uniform(call: ArrayCall) -> Operand:
+    return _drawn(call, "uniform", [call.value("a"), call.value("b")])
+
+
+@compiles(random.normalvariate, "mu", "sigma")
+def _normal(call: ArrayCall) -> Operand:
+    return _drawn(call, "normalvariate", _given(call, ("mu", 0.0), ("sigma", 1.0)))
+
+
+@compiles(random.expovariate, "lambd")
+def _exponential(call: ArrayCall) -> Operand:
+    return _drawn(call, "expovariate", _given(call, ("lambd", 1.0)))
+
+
+@compiles(random.randint, "a", "b")
+def _integer(call: ArrayCall) -> Operand:
+    return _drawn(call, "randint", [call.value("a"), call.value("b")])
+
+
+@compiles(random.randrange, "start", "stop")
+def _from_range(call: ArrayCall) -> Operand:
+    first = call.value("start")
+    bounds = [first, call.value("stop")] if call.given("stop") else [constant(0), first]
+    return _drawn(call, "randrange", bounds)
