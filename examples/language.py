@@ -3,6 +3,8 @@
 # ruff: noqa: F821
 # mypy: ignore-errors
 
+import math
+
 import numpy as np
 
 import polytune
@@ -350,6 +352,36 @@ def sorted_rows(A: "float64[:, ::1]"):
 def random_numbers(A: "float64[:, ::1]"):
     np.random.seed(1)
     A += np.random.normal(0.0, 0.1, size=A.shape)
+
+
+@polytune.kernel
+def printed(x: "float64[::1]"):
+    for k in range(len(x)):
+        x[k] = 2.0 * x[k]
+        if x[k] > 1e6:
+            print(f"x[{k}] is {x[k]:.3g}")
+
+
+@polytune.kernel
+def by_type(x: "float64[::1]", scale: "float"):
+    if isinstance(scale, float):
+        x *= scale
+    else:
+        x *= scale[0]
+
+
+@polytune.kernel
+def common_divisors(x: "float64[::1]"):
+    for k in range(len(x)):
+        x[k] = math.gcd(k + 1, 12)
+
+
+@polytune.kernel
+def with_import(x: "float64[::1]"):
+    from math import sin
+
+    for k in range(len(x)):
+        x[k] = sin(x[k])
 
 
 @polytune.kernel

@@ -34,15 +34,8 @@ def test_kernels_of_the_corpus_are_accepted(name: str) -> None:
     assert all(condition.array in CORPUS_ARRAYS[name] for condition in stages.bounds)
 
 
-NOT_YET = {"asian_option"}
-"""Kernels that are not accepted yet."""
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.xfail(name in NOT_YET, reason="refused", strict=True)) for name in NUMERICAL],
-)
+@pytest.mark.parametrize("name", NUMERICAL)
 def test_numerical_kernels_compute_what_plain_python_computes(name: str) -> None:
     case = NUMERICAL[name]
     results = []

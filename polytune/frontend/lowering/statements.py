@@ -21,10 +21,12 @@ from polytune.frontend.lowering.assignments import assign_augmented, assign_targ
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.generator_objects import bind_generator
 from polytune.frontend.lowering.growing import append, declare_lists
+from polytune.frontend.lowering.imports import bind_import
 from polytune.frontend.lowering.items import with_items_named
 from polytune.frontend.lowering.meanings import ObjectBinding, TupleBinding, Unknown
 from polytune.frontend.lowering.names import lookup, outside_object
 from polytune.frontend.lowering.obstacles import read_on
+from polytune.frontend.lowering.printing import lower_print
 from polytune.frontend.lowering.shape_assignments import require_own_shape
 from polytune.frontend.lowering.slice_objects import bind_slice, with_slices_written
 from polytune.frontend.lowering.stored_scalars import store_scalar
@@ -85,6 +87,8 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
             frame.nodes.append(Perform((jump,), frame.source.location(node), frame.source.segment(node)))
         case ast.FunctionDef() if not node.decorator_list:
             frame.bindings[node.name] = ObjectBinding(NestedFunction(frame.source, node))
+        case ast.Import() | ast.ImportFrom():
+            bind_import(frame, node)
         case ast.Return():
             lower_return(frame, node)
         case ast.Assert(test, ast.Constant(str(what))) if (remedy := remedy_of(node)) is not None:
@@ -161,7 +165,7 @@ def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
     if plain is not None:
         frame.kernel.inline(frame, call, plain, value_used=False, alone=True)
         return
-    if change_by_chance(call, function, frame, evaluate, computed):
+    if change_by_chance(call, function, frame, evaluate, computed) or lower_print(frame, call, function):
         return
     if mentions_arrays(frame, call):
         instead = as_statements(frame, call, function, lambda: frame.kernel.fresh("place"))

@@ -42,7 +42,7 @@ from polytune.frontend.scalars.complex_numbers import conjugated
 from polytune.frontend.scalars.functions import ArityError, apply, is_known
 from polytune.frontend.scalars.literals import constant_value, read_text
 from polytune.frontend.scalars.numbers import condition, conjunction, number, read
-from polytune.frontend.scalars.objects import known_object
+from polytune.frontend.scalars.objects import instance_of, known_object
 from polytune.frontend.scalars.operators import combined, operator_symbol
 from polytune.frontend.scalars.subscripts import read_element
 from polytune.frontend.scalars.tuples import (
@@ -300,6 +300,9 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
     of_shape = computed_of_shape(frame, node, function)
     if of_shape is not None:
         return of_shape
+    known = instance_of(frame, node, function)
+    if known is not None:
+        return known
     inlined = inlined_call(frame, node)
     if inlined is not None:
         if isinstance(inlined, ArrayBinding | ViewBinding):

@@ -10,6 +10,7 @@ import numpy as np
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.meanings import (
     ArrayBinding,
+    GeneratorObject,
     ObjectBinding,
     ScalarBinding,
     SelectionBinding,
@@ -80,6 +81,46 @@ def compared_objects(frame: Frame, node: ast.Compare) -> Value | None:
     else:
         return None
     return None if found is None else constant(found != isinstance(operator, _NEGATED))
+
+
+def instance_of(frame: Frame, node: ast.Call, function: object) -> Value | None:
+    """The outcome of ``isinstance(x, kind)`` for a name of known meaning; None for any other call.
+
+    A number that comes from an array, or has met one, is NumPy's; any other is Python's.
+
+    Args:
+        frame: where it stands.
+        node: the call.
+        function: what is called.
+    """
+    if function is not isinstance or len(node.args) != 2 or node.keywords or not isinstance(node.args[0], ast.Name):
+        return None
+    asked = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
+    kinds = [outside_object(frame, each) for each in asked]
+    own = _kind(lookup(frame, node.args[0]))
+    if own is None or not all(isinstance(each, type) for each in kinds):
+        return None
+    return constant(any(issubclass(own, each) for each in kinds))
+
+
+def _kind(binding: object) -> type | None:
+    """The class of what a name means; None where that is not known."""
+    match binding:
+        case ArrayBinding() | ViewBinding() | SelectionBinding():
+            return np.ndarray
+        case ShapeBinding():
+            return tuple
+        case TupleBinding(fields=(), is_list=is_list):
+            return list if is_list else tuple
+        case ObjectBinding(GeneratorObject()):
+            return np.random.Generator
+        case ObjectBinding(value) if value is None or isinstance(value, str):
+            return type(value)
+        case ValueBinding(Value(weak=True) as value):
+            return {"int64": int, "float64": float, "complex128": complex, "bool": bool}.get(value.dtype)
+        case ValueBinding(value):
+            return np.dtype(value.dtype).type
+    return None
 
 
 def _compared_types(frame: Frame, node: ast.Compare) -> bool | None:

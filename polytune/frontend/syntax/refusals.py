@@ -67,7 +67,12 @@ _STATEMENTS: tuple[tuple[tuple[type[ast.stmt], ...], str, str, str], ...] = (
         "check the arguments at the top of the kernel, before anything but assignments of variables, or before it is "
         "called",
     ),
-    ((ast.Import, ast.ImportFrom), "an import inside the kernel", "it runs Python code", "import it outside"),
+    (
+        (ast.Import, ast.ImportFrom),
+        "an import inside the kernel",
+        "of modules other than math, cmath, random and numpy it may run any Python code",
+        "import it outside",
+    ),
     ((ast.Match,), "a match statement", "it is not compiled", "use if, elif and else"),
     ((ast.AsyncFor,), "an async for", "a kernel runs from start to end at once", "use a plain for over range"),
 )

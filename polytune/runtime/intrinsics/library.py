@@ -72,6 +72,9 @@ def _is_contiguous_along_one(matrix: np.ndarray) -> bool:
 _RAISED = -1
 """The report of a call for which NumPy has raised an exception."""
 
+_SHOWING = "show "
+"""The first letters of the text of a call that prints, before that of a function which does."""
+
 _SYMBOL = "polytune_call_library"
 _WORD = ir.IntType(64)
 _OWN = {"numpy.matmul": matrix_product, MAKING: made_generator}
@@ -129,21 +132,29 @@ def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> No
             which parts of a tuple are results, and ``counted`` that the last result is how many elements the call
             gives, of which the others have at least as many.  ``out=result`` has the function write into the result.
             Or the text of a function, ``def f(...)``, that changes
-            its first arguments, which are the results; or that of a draw, see ``polytune.runtime.draws.calls``.
+            its first arguments, which are the results; that of a draw, see ``polytune.runtime.draws.calls``;
+            or ``show`` and the text of a function that prints its arguments.
         results: where what it gives is written.
         arguments: the arrays that it is given.
     """
     if draw_of(text) is not None:
         draw(text, results[0], arguments)
-        return
-    if text.startswith("def "):
+    elif text.startswith(_SHOWING):
+        # The last argument keeps calls in order; numbers are printed as Python's.
+        _defined(text.removeprefix(_SHOWING))(*(each if each.ndim else each[()] for each in arguments[:-1]))
+    elif text.startswith("def "):
         _run_in_place(text, results, arguments)
-        return
+    else:
+        _run_named(text, results, arguments)
+
+
+def _run_named(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> None:
+    """Call a function that a text names, as ``run`` says it."""
     read = _read(text)
     keywords = dict(read.constants)
     for name, place in read.places:
-        given = arguments[place]
-        keywords[name] = given if given.ndim or read.takes_arrays else given.item()
+        value = arguments[place]
+        keywords[name] = value if value.ndim or read.takes_arrays else value.item()
     for name in read.shapes:
         keywords[name] = results[0].shape
     for name in read.lengths:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 
 import numpy as np
@@ -74,32 +75,32 @@ def argument_by_position(A):
         A[i] = math.sqrt(A[i])
 
 
-@refused("print is called for its effect", "print(A[i])")
+@refused("gc.collect is called for its effect", "gc.collect(0)")
 def called_for_its_effect(A):
     for i in range(len(A)):
         A[i] *= 2.0
-        print(A[i])
+        gc.collect(0)
 
 
 @mended(
     called_for_its_effect,
     VECTOR,
     "call it outside the kernel",
-    lambda kernel, A: [kernel(A), *(print(x) for x in A)][0],
+    lambda kernel, A: [kernel(A), *(gc.collect(0) for _ in A)][0],
 )
 def effects_outside(A):
     for i in range(len(A)):
         A[i] *= 2.0
 
 
-def loud(x):
-    print(x)
+def collecting(x):
+    gc.collect(0)
     return x
 
 
-@refused("print is called for its effect", "print(x)")
+@refused("gc.collect is called for its effect", "gc.collect(0)")
 def refused_in_a_helper(A):
-    A[0] = loud(A[0])
+    A[0] = collecting(A[0])
 
 
 def without_effect(x):
@@ -110,10 +111,34 @@ def without_effect(x):
     refused_in_a_helper,
     VECTOR,
     "call it outside the kernel",
-    lambda kernel, A: [print(A[0]), kernel(A)][1],
+    lambda kernel, A: [gc.collect(0), kernel(A)][1],
 )
 def helper_without_effect(A):
     A[0] = without_effect(A[0])
+
+
+@refused("(A[0], A[1]) in a call of print", "(A[0], A[1])")
+def printed_tuple(A):
+    print((A[0], A[1]))
+
+
+@mended(printed_tuple, VECTOR, "print the numbers one by one")
+def printed_numbers(A):
+    print("(", A[0], ",", A[1], ")")
+
+
+@refused("a loop makes generators of random numbers", "np.random.default_rng(i)")
+def generators_in_a_loop(A):
+    for i in range(len(A)):
+        rng = np.random.default_rng(i)
+        A[i] += 0.0 * rng.random()
+
+
+@mended(generators_in_a_loop, VECTOR, "make one before the loop, and draw from it in there")
+def one_generator(A):
+    rng = np.random.default_rng(1)
+    for i in range(len(A)):
+        A[i] += 0.0 * rng.random()
 
 
 def recursive(x):
