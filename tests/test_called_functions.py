@@ -141,3 +141,24 @@ def test_integers_of_other_types_made_of_arguments() -> None:
     kernel = polytune.kernel(wrapped_round)
     small, large = kernel(vector(6), 3)
     assert (small.dtype, large.dtype) == (np.uint8, np.uint64)
+
+
+def of_arrays_where_they_are_needed(A, B, n):
+    s = 0.0
+    for i in range(n):
+        if i > 2 and (A[i] <= B[i]).all():
+            s += 1
+        elif i < 2 or A[i].sum() > 3.0:
+            s += A[i].max() if (i > 1 and np.allclose(A[i], B[i], atol=0.1)) or np.array_equal(A[i], B[i]) else 10.0
+        s += A[i].mean() if A[i, 0] > 0.5 else 0.25
+    while s > 1 and A.max() < 2:
+        s *= 0.5
+    return s
+
+
+def test_methods_of_arrays_may_stand_where_they_need_not_be_evaluated():
+    A = np.random.default_rng(0).random((9, 4))
+    B = A + np.arange(-4, 5)[:, None] * 0.1
+    kernel = polytune.kernel(of_arrays_where_they_are_needed, strict=True)
+    for n in (0, 1, 3, 9):
+        assert kernel(A, B, n) == pytest.approx(of_arrays_where_they_are_needed(A, B, n), rel=1e-14)

@@ -78,12 +78,24 @@ _REDUCTIONS = (
 )
 
 
+_OF_TWO = (np.allclose, np.array_equal, np.dot, np.vdot)
+
+_TOLERANCES = ("rtol", "atol", "equal_nan")
+
+_METHODS = frozenset(each.__name__ for each in _REDUCTIONS if hasattr(np.ndarray, each.__name__))
+
+
 def _is_reduction(call: ast.Call, meaning: Meaning) -> bool:
-    """Return whether a call may make one number of a whole array, which loops compute."""
-    if len(call.args) != 1 or call.keywords or isinstance(call.args[0], _SCOPES):
+    """Return whether a call may make one number of whole arrays, which loops compute."""
+    if any(each.arg not in _TOLERANCES for each in call.keywords) or any(
+        isinstance(each, _SCOPES) for each in call.args
+    ):
         return False
     function = meaning(call.func)
-    return any(function is each for each in _REDUCTIONS)
+    if function is None:
+        return isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS and not call.args
+    functions = {1: _REDUCTIONS, 2: _OF_TWO}.get(len(call.args), ())
+    return any(function is each for each in functions)
 
 
 class _Separator:
