@@ -146,3 +146,27 @@ def test_negative_sizes_are_no_elements_where_numpy_says_so(function: Callable[.
         found, expected = kernel(n), function(n)
         for pair in zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]:
             np.testing.assert_array_equal(*pair, strict=True)
+
+
+def means_of_groups(A, groups, first, count: int, columns: int):
+    """Centres that each step computes anew, in a shape that other arguments say than the one before it."""
+    centres = first
+    for _ in range(3):
+        distances = np.array([[np.sum((A[i] - centres[k]) ** 2) for k in range(count)] for i in range(A.shape[0])])
+        groups[:] = np.argmin(distances, axis=1)
+        centres = np.array([[np.sum(A[groups == k, j]) for j in range(columns)] for k in range(count)])
+    return centres
+
+
+def test_arrays_made_in_a_loop_have_the_shape_of_those_before_it():
+    A = np.random.default_rng(1).random((20, 3))
+    kernel = polytune.kernel(means_of_groups)
+    wanted, found = np.zeros(20, np.int64), np.zeros(20, np.int64)
+    right = means_of_groups(A, wanted, A[:4].copy(), 4, 3)
+    np.testing.assert_allclose(kernel(A, found, A[:4].copy(), 4, 3), right)
+    np.testing.assert_array_equal(found, wanted)
+    for count, columns in ((3, 3), (4, 2)):
+        untouched = found.copy()
+        with pytest.raises(polytune.errors.ArgumentError, match="another shape after an iteration"):
+            kernel(A, found, A[:4].copy(), count, columns)
+        np.testing.assert_array_equal(found, untouched)

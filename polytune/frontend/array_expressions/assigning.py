@@ -24,7 +24,7 @@ from polytune.frontend.array_expressions.stores import store, update
 from polytune.frontend.array_expressions.temporaries import kept, settled
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Sum
 from polytune.frontend.array_expressions.views import in_memory, whole
-from polytune.frontend.expression import Compare, Expression, ParameterValue
+from polytune.frontend.expression import Binary, Compare, Constant, Expression, ParameterValue
 from polytune.frontend.lowering.frame import Frame, ShapesOfDataError
 from polytune.frontend.lowering.meanings import (
     ArrayBinding,
@@ -305,7 +305,7 @@ def _is_own(frame: Frame, node: ast.stmt, name: str, current: ArrayValue, operan
 def _require_equal(frame: Frame, node: ast.stmt, name: str, pairs: Sequence[tuple[Expression, Expression]]) -> bool:
     """Have each call checked for an array of the same shape in each iteration.  Return whether a call can have
     it."""
-    if not all(isinstance(extent, ParameterValue) for pair in pairs for extent in pair):
+    if not all(_is_given(extent) for pair in pairs for extent in pair):
         return False  # what is computed, as the extent of A[1:], differs for a reason
     text = f"the array {name!r} has another shape after an iteration of the loop"
     shapes = [shape_text(frame.kernel, tuple(pair[side] for pair in pairs)) for side in (0, 1)]
@@ -320,6 +320,17 @@ def _require_equal(frame: Frame, node: ast.stmt, name: str, pairs: Sequence[tupl
                 "pass arrays of one shape",
             )
     return True
+
+
+def _is_given(extent: Expression) -> bool:
+    """Return whether an extent is a number that a call gives: an argument, or the extent of one, as ``range(n)`` has
+    it too."""
+    match extent:
+        case ParameterValue() | Constant():
+            return True
+        case Binary("max", Constant(0), inner) | Binary("max", inner, Constant(0)):
+            return isinstance(inner, ParameterValue)
+    return False
 
 
 def _is_replaced_later(frame: Frame, node: ast.stmt, name: str, operand: ArrayValue) -> bool:
