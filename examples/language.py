@@ -5,6 +5,7 @@
 
 import math
 
+import numba
 import numpy as np
 
 import polytune
@@ -352,6 +353,16 @@ def sorted_rows(A: "float64[:, ::1]"):
 def random_numbers(A: "float64[:, ::1]"):
     np.random.seed(1)
     A += np.random.normal(0.0, 0.1, size=A.shape)
+
+
+@numba.stencil
+def neighbours(a):
+    return 0.5 * (a[-1, 0] + a[1, 0])
+
+
+@polytune.kernel
+def with_stencil(A: "float64[:, ::1]", B: "float64[:, ::1]"):
+    neighbours(A, out=B)
 
 
 @polytune.kernel

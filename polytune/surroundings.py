@@ -54,6 +54,9 @@ class Surroundings:
     def _describe(self, name: str, value: Any, attributes: list[str]) -> None:
         """Describe a value, and its attributes of these names."""
         inner = getattr(value, "__wrapped__", value)
+        if type(value).__module__ == "numba.stencils.stencil":
+            inner = value.kernel_ir.func_id.func
+            self.parts.append(f"{name} is a stencil with {value.options}")
         if isinstance(inner, FunctionType):
             given = [*(inner.__defaults__ or ()), *(inner.__kwdefaults__ or {}).values()]
             defaults = [each if isinstance(each, NUMBERS) else type(each) for each in given]

@@ -158,7 +158,10 @@ class ArrayCall:
         return axis % ndim
 
     def dtype(self, name: str, default: str) -> str:
-        """The element type that an argument names, ``"bool"`` included."""
+        """The element type that an argument names, ``"bool"`` included; ``(2 * A).dtype`` is that of an expression."""
+        match self.arguments.get(name):
+            case ast.Attribute(ast.BinOp() | ast.UnaryOp() | ast.Call() as computed_array, "dtype"):
+                return self.evaluate(self.frame, computed_array).dtype
         return element_type_of(self.frame, self.arguments[name]) if self.given(name) else default
 
     def shape(self, name: str) -> Shape:

@@ -25,6 +25,7 @@ from polytune.frontend.lowering.meanings import (
 from polytune.frontend.promotion import Value
 from polytune.frontend.scalars.constants import constant_array, tuple_of
 from polytune.frontend.scalars.equivalents import equivalent
+from polytune.frontend.syntax.stencils import function_of_point, function_of_stencil
 from polytune.signature import DATA_TYPES
 
 
@@ -171,11 +172,11 @@ def is_of_numba(function: object, name: str) -> bool:
 
 def _without_numba(value: Any) -> Any:
     """The type of NumPy's that a type of Numba's, as ``numba.float32``, stands for, or the function that is inlined in
-    place of a library's; any other object itself."""
+    place of a library's, or of a stencil; any other object itself."""
     if type(value).__module__.startswith("numba.core.types"):
         name = {"boolean": "bool"}.get(str(value), str(value))
         return np.dtype(name).type if name in DATA_TYPES else value
-    return equivalent(value)
+    return equivalent(value) if function_of_point(value) is None else function_of_stencil(value)
 
 
 def _type_of_number(frame: Frame, node: ast.expr) -> type | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+import numba
 import numpy as np
 
 from tests.frontend.refused.cases import mended, refused
@@ -155,3 +156,44 @@ def raises_a_known_error(A):
     if A[0] < 0.0:
         raise ValueError
     A[0] = 1.0
+
+
+@numba.stencil(neighborhood=((-1, 0),))
+def sum_of_two(a):
+    total = a[-1]
+    return total + a[0]
+
+
+@refused("the stencil sum_of_two, which is more than one expression", "total = a[-1]")
+def calls_stencil_of_statements(A):
+    B = np.zeros(len(A))
+    sum_of_two(A, out=B)
+    A[:] = B
+
+
+@mended(calls_stencil_of_statements, VECTOR, "write loops over the points")
+def sums_in_a_loop(A):
+    B = np.zeros(len(A))
+    for i in range(1, len(A)):
+        B[i] = A[i - 1] + A[i]
+    A[:] = B
+
+
+@numba.stencil(neighborhood=((-1, 0),))
+def before_by(a, distance):
+    return a[distance]
+
+
+@refused("a[distance] in the stencil before_by", "a[distance]")
+def calls_stencil_of_unseen_points(A):
+    B = np.zeros(len(A))
+    before_by(A, -1, out=B)
+    A[:] = B
+
+
+@mended(calls_stencil_of_unseen_points, VECTOR, "write constants, a[-1, 0], or loops over the points")
+def before_in_a_loop(A):
+    B = np.zeros(len(A))
+    for i in range(1, len(A)):
+        B[i] = A[i - 1]
+    A[:] = B
