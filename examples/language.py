@@ -355,6 +355,16 @@ def random_numbers(A: "float64[:, ::1]"):
     A += np.random.normal(0.0, 0.1, size=A.shape)
 
 
+@polytune.kernel
+def exchanged_names(u: "float64[:, ::1]", v: "float64[:, ::1]", steps: "int"):
+    for _ in range(steps):
+        for i in range(1, u.shape[0] - 1):
+            for j in range(u.shape[1]):
+                v[i, j] = 0.5 * (u[i - 1, j] + u[i + 1, j])
+        u, v = v, u
+    return u
+
+
 @numba.stencil
 def neighbours(a):
     return 0.5 * (a[-1, 0] + a[1, 0])

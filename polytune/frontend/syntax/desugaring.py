@@ -19,6 +19,7 @@ from polytune.frontend.lowering.frame import assigned_names
 from polytune.frontend.lowering.shape_assignments import assigned_shapes, reshapes
 from polytune.frontend.syntax import comprehensions
 from polytune.frontend.syntax.comprehensions import Meaning, placed
+from polytune.frontend.syntax.exchanges import with_exchanges_written
 from polytune.frontend.syntax.jumps import own_jumps
 from polytune.frontend.syntax.list_arrays import with_lists_as_arrays
 from polytune.frontend.syntax.list_displays import filled_array
@@ -64,6 +65,7 @@ def desugared(
         arguments: the names that have a value before.
     """
     arguments = list(arguments)
+    body = with_exchanges_written(body, meaning, fresh, arguments)
     body = with_ranges_written(body, arguments, meaning, fresh)
     body = with_lists_as_arrays(body, arguments, meaning, fresh)
     return _Desugarer(meaning, fresh, assigned_names(body)).block(body)
