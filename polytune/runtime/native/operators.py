@@ -135,8 +135,11 @@ def unary(builder: ir.IRBuilder, operator: ast.unaryop, operand: NativeValue) ->
             return NativeValue(kind, builder.fneg(operand.code))
         if isinstance(kind, types.Complex):
             return complex_numbers.negated(builder, operand)
-        if of_lanes or kind == types.int64:
+        if of_lanes:
             return NativeValue(kind, builder.neg(operand.code))
+        if isinstance(kind, types.Integer):  # the result has 64 bits, and is what the smaller ones hold
+            whole = common_kind(kind, kind)
+            return NativeValue(whole, cast(builder, builder.neg(operand.code), kind, whole))
     if isinstance(operator, ast.Not) and kind == types.boolean:
         return NativeValue(kind, builder.not_(operand.code))
     raise NotNativeError(f"{type(operator).__name__} of {kind}")

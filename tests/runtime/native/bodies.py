@@ -125,6 +125,14 @@ BODIES = {
         i[0] = -i[6]
         a[2] = -1 * -2.5
     """,
+    "negation of small integers": """
+        for k in range(n):
+            u[k] = np.uint8(-u[k])
+            i[k] = -np.int8(i[k])
+            a[k] = -np.int16(n - 2 * k) + x
+            i[k] = i[k] + np.int64(-np.uint8(k))
+        i[6] = -np.int8(-128)
+    """,
     "division": """
         for k in range(n):
             i[k] = i[k] // 3 + i[k] % 3
