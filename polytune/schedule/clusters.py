@@ -68,7 +68,6 @@ def clustered(dependences: Dependences) -> Clustered | None:
         if contracted(dependences.flow.get(array, isl.UnionMap.empty(scop.context.get_space()))).is_empty()
     }
     order = {name: relation for name, relation in dependences.order.items() if name not in inner}
-    kept = [relation for name, relation in order.items() if name not in dependences.privatisable]
     outlive = {
         access.reference for statement in scop.statements for access in statement.accesses if access.array not in inner
     }
@@ -85,7 +84,7 @@ def clustered(dependences: Dependences) -> Clustered | None:
     ]
     return Clustered(
         domain=domain_of(scop).apply(contraction),
-        forced=contracted(joined([dependences.all_flow, *kept], scop)),
+        forced=contracted(dependences.forced),
         everything=contracted(joined([dependences.all_flow, *order.values()], scop)),
         reductions=contracted(dependences.reductions),
         tagged_flow=tagged[0],

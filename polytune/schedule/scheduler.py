@@ -8,12 +8,12 @@ matrices of 4 rows.  So members of a band lose what they have of one another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import islpy as isl
 
-from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
+from polytune.frontend.polyhedral.budget import PHASE_BUDGET, is_exhausted, within_budget
 from polytune.frontend.scop import Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences
@@ -179,7 +179,16 @@ def _solved(problem: _Problem, scop: Scop, strategy: Strategy) -> isl.Schedule |
     constraints = constraints.set_proximity(problem.near)
     if problem.live_ranges is not None and not problem.live_ranges[1].is_empty():
         constraints = constraints.set_conditional_validity(*problem.live_ranges)
-    return constraints.compute_schedule()
+    context = scop.context.get_ctx()
+    try:
+        return constraints.compute_schedule()
+    except isl.Error:
+        if is_exhausted(context):
+            raise
+    # isl's care for loops that it might run into one fails where dependences leave it no other row ("unable to carry
+    # dependences"), as in sweeps over two colours on rings.
+    with _options(context, {"schedule_treat_coalescing": 0}):
+        return constraints.compute_schedule()
 
 
 def simplified(relation: isl.UnionMap, scop: Scop) -> isl.UnionMap:
@@ -215,7 +224,7 @@ def _within_budget(scop: Scop, strategy: Strategy, schedule: Callable[[], isl.Sc
 
 @contextmanager
 def _settings(context: isl.Context, strategy: Strategy) -> Iterator[None]:
-    """Set isl's scheduler options for the duration, and put back what was there."""
+    """Set isl's scheduler options for the duration."""
     wanted = {
         "schedule_outer_coincidence": int(strategy.outer_coincidence),
         "schedule_serialize_sccs": int(strategy.serialize),
@@ -224,6 +233,13 @@ def _settings(context: isl.Context, strategy: Strategy) -> Iterator[None]:
         "schedule_maximize_band_depth": 1,
         "schedule_treat_coalescing": 1,
     }
+    with _options(context, wanted):
+        yield
+
+
+@contextmanager
+def _options(context: isl.Context, wanted: Mapping[str, int]) -> Iterator[None]:
+    """Set options of isl for the duration, and put back what was there."""
     before = {name: getattr(context, f"get_{name}")() for name in wanted}
     for name, value in wanted.items():
         getattr(context, f"set_{name}")(value)

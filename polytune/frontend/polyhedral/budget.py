@@ -157,18 +157,18 @@ def within_budget(
             try:
                 result = work()
             except Exception as error:
-                if isinstance(error, isl.Error) or _is_exhausted(context):
+                if isinstance(error, isl.Error) or is_exhausted(context):
                     _log.debug("isl gave up: %s", error)
                     return None
                 raise
             else:
-                return None if _is_exhausted(context) else result
+                return None if is_exhausted(context) else result
     finally:
         context.set_max_operations(outer)
         context.reset_operations()
 
 
-def _is_exhausted(context: isl.Context) -> bool:
+def is_exhausted(context: isl.Context) -> bool:
     """Return whether operations or time are used up: then every further operation fails, the smallest too."""
     try:
         isl.Val.one(context)

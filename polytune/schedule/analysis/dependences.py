@@ -109,10 +109,39 @@ class Dependences:
         return union_of(self.flow.values(), self.scop)
 
     @cached_property
-    def forced(self) -> isl.UnionMap:
-        """Return what every schedule must respect: all flow, and the false dependences of arrays that keep one copy."""
+    def _of_one_copy(self) -> isl.UnionMap:
+        """All flow, and the false dependences of arrays that keep one copy."""
         kept = [relation for array, relation in self.order.items() if array not in self.privatisable]
         return union_of([self.all_flow, *kept], self.scop)
+
+    @cached_property
+    def forced(self) -> isl.UnionMap:
+        """Return what every schedule must respect: all flow, the false dependences of arrays that keep one copy, and
+        those of the others between two writes of which one read may see either."""
+        between = [self._between_writes_of_one_read(array) for array in self.order if array in self.privatisable]
+        return union_of([self._of_one_copy, *between], self.scop)
+
+    def _between_writes_of_one_read(self, array: str) -> isl.UnionMap:
+        """``{ w -> v in order : w -> r and v -> r in flow }`` of an array to which some writes may happen, as far as v
+        does not depend on w anyway.
+
+        In the other order w would come between v and r, so that no schedule has that: ``C[k] = 1; C[l] = 2; B[:] = C``
+        for indices k and l.  Of two writes that happen for certain no r sees both, and scalars are left in order by isl
+        itself.
+        """
+        kinds = {access.kind for access in _accesses_of(array, self.scop)}
+        if not self.scop.array(array).ndim or AccessKind.MAY_WRITE not in kinds:
+            return isl.UnionMap.empty(self.scop.context.get_space())
+        flow = self.flow[array]
+        order = joined(
+            (
+                isl.UnionMap.from_map(part)
+                for part in maps_of(self.order[array])
+                if not part.is_subset(flow.extract_map(part.get_space()))
+            ),
+            self.scop,
+        )
+        return coalesced(order.intersect(flow.apply_range(flow.reverse())))
 
     @cached_property
     def everything(self) -> isl.UnionMap:
@@ -122,7 +151,7 @@ class Dependences:
     @cached_property
     def constraints(self) -> int:
         """Return the number of constraints of all dependences: how large a scheduling problem they are."""
-        return number_of_constraints(self.forced) + number_of_constraints(self.everything)
+        return number_of_constraints(self._of_one_copy) + number_of_constraints(self.everything)
 
 
 def relaxed_dependences(dependences: Dependences) -> Dependences:

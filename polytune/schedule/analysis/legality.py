@@ -118,7 +118,9 @@ def _interleaves(array: str, dependences: Dependences, times: isl.UnionMap) -> b
     scop = dependences.scop
     accesses = [a for s in scop.statements for a in s.accesses if a.array == array and a.is_write]
     writes = union_of((isl.UnionMap.from_map(a.relation) for a in accesses), scop)
+    flow = dependences.flow[array]
+    times = times.intersect_domain(writes.domain().union(flow.range()))
     # other : w -> v, two writes of one element, v later than w in the new order.
     other = writes.apply_range(writes.reverse()).intersect(times.lex_lt_union_map(times))
     # between : w -> r such that some v lies before r; compared with the flow w -> r.
-    return not other.apply_range(times.lex_lt_union_map(times)).intersect(dependences.flow[array]).is_empty()
+    return not other.apply_range(times.lex_lt_union_map(times)).intersect(flow).is_empty()
