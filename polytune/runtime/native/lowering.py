@@ -94,8 +94,12 @@ class _FunctionLowering:
         self._places: dict[str, tuple[types.Type, ir.Value]] = {}
         """The others, by their types and where they are in memory, until LLVM puts them into registers."""
         self._expressions = Expressions(builder, self._variable, names, self._called, strict)
-        self._allocated: dict[str, AllocatedArray] = {}
-        """The arrays that have been made and not been given back."""
+        self._allocated: dict[str, tuple[tuple[ir.Block, ...], AllocatedArray]] = {}
+        """The arrays that have been made and not been given back, each with the branches in which it was made."""
+        self._views: dict[str, list[str]] = {}
+        """The names of views of these arrays."""
+        self._branches: tuple[ir.Block, ...] = ()
+        """The branches that statements are in, by the blocks that they begin with."""
         self._loops: list[tuple[ir.Block, ir.Block]] = []
         """The blocks to which ``continue`` and ``break`` go, of the loops around."""
         self._end = builder.append_basic_block("returned")
@@ -130,8 +134,10 @@ class _FunctionLowering:
         return inner.write(dict(zip(parameters, arguments, strict=True)), node.body)
 
     def _return(self, value: NativeValue | None) -> None:
-        if self._allocated:
-            raise NotNativeError("arrays are made in a function that returns early")
+        for place, memory in reversed(self._allocated.values()):
+            if place != self._branches[: len(place)]:
+                raise NotNativeError("an array made in a branch is not given back there")
+            release(self._builder, memory)
         if value is not None:
             kind = types.unliteral(value.kind)
             if self._result is None:
@@ -175,13 +181,21 @@ class _FunctionLowering:
         integers = [self._expressions.integer(extent) for extent in extents]
         memory = allocate(self._builder, integers, CASTS[dtype])
         self._assign(name, NativeValue(memory.kind, memory.parts))
-        self._allocated[name] = memory
+        self._allocated[name] = self._branches, memory
+
+    def _note_view(self, name: str, value: ast.expr) -> None:
+        """Note that a name has been given to a view of an array that has been made, if it has."""
+        match value:
+            case ast.Call(args=[ast.Name(id=viewed), *_]) if name in self._values and viewed in self._allocated:
+                self._views.setdefault(viewed, []).append(name)
 
     def _release(self, name: str, call: ast.Call) -> None:
         """Give an array's memory back where its last use is kept alive."""
         if self._expressions.named(call.func) is not keep_alive:
             raise NotNativeError(ast.unparse(call))
-        release(self._builder, self._allocated.pop(name))
+        release(self._builder, self._allocated.pop(name)[1])
+        for each in (name, *self._views.pop(name, ())):  # which may be those of another array from now on
+            del self._values[each]
 
     def _statements(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
@@ -198,6 +212,7 @@ class _FunctionLowering:
                 self._allocate(name, shape, self._expressions.named(dtype))
             case ast.Assign(targets=[ast.Name(id=name) as target], value=node):
                 self._assign(name, self._expressions.assigned(target, node))
+                self._note_view(name, node)
             case ast.AugAssign(target=ast.Name(id=name) as target, op=operator, value=node):
                 updated = ast.copy_location(ast.BinOp(ast.Name(name, ast.Load()), operator, node), target)
                 self._assign(name, self._expressions.assigned(target, updated))
@@ -236,7 +251,9 @@ class _FunctionLowering:
         self._expressions.branch(test, places[0], places[-1] if otherwise else end, ends_loop=ends_loop)
         for place, statements in zip(places, (then, otherwise), strict=False):
             builder.position_at_end(place)
+            around, self._branches = self._branches, (*self._branches, place)
             self._statements(statements)
+            self._branches = around
             if not builder.block.is_terminated:
                 builder.branch(end)
         builder.position_at_end(end)

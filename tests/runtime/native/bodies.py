@@ -368,6 +368,48 @@ BODIES = {
             a[k] = w[2, n - 1 - k]
         keep_alive(own)
     """,
+    "arrays of their own under one name": """
+        own = np.empty((3, n), np.float64)
+        w = view(own, "w", "w a i")
+        for k in range(n):
+            w[2, k] = a[k]
+        for k in range(n):
+            a[k] = w[2, n - 1 - k]
+        keep_alive(own)
+        if n > 2:
+            own = np.empty(n, np.float64)
+            w = view(own, "w", "w a i")
+            for k in range(n):
+                w[k] = a[k] + 1.0
+            a[0] = w[7]
+            keep_alive(own)
+        else:
+            own = np.empty(n + 1, np.float64)
+            a[0] = 3.0
+            keep_alive(own)
+        own = np.empty(n, np.int64)
+        w = view(own, "w", "w a i")
+        for k in range(n):
+            w[k] = i[k]
+        for k in range(n):
+            i[k] = w[n - 1 - k]
+        keep_alive(own)
+    """,
+    "a return with arrays of its own": """
+        own = np.empty((2, n), np.float64)
+        w = view(own, "w", "w a i")
+        for k in range(n):
+            w[1, k] = a[k] + 1.0
+        if i[0] > 2:
+            other = np.empty(n, np.int64)
+            for k in range(n):
+                if i[k] == 5:
+                    a[0] = w[1, k]
+                    return
+            keep_alive(other)
+        a[0] = w[1, 0]
+        keep_alive(own)
+    """,
     "stores one by one": """
         for k in range(n):
             one_by_one()

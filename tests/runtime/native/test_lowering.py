@@ -146,6 +146,18 @@ REFUSED = {
             a[0] = 1.0
     """,
     "an array that stays": "own = np.empty(n, np.float64)",
+    "an array of a branch that stays": """
+        if n > 1:
+            own = np.empty(n, np.float64)
+        if n > 2:
+            return
+        keep_alive(own)
+    """,
+    "an array that was given back": """
+        own = np.empty(n, np.float64)
+        keep_alive(own)
+        a[0] = own[1]
+    """,
     "an attribute": "a[0] = a.size",
     "a text": "t = 'x'",
     "two arrays under one name": """
