@@ -99,9 +99,10 @@ class _FunctionLowering:
         self._views: dict[str, list[str]] = {}
         """The names of views of these arrays."""
         self._branches: tuple[ir.Block, ...] = ()
-        """The branches that statements are in, by the blocks that they begin with."""
-        self._loops: list[tuple[ir.Block, ir.Block]] = []
-        """The blocks to which ``continue`` and ``break`` go, of the loops around."""
+        """The branches and bodies of loops that statements are in, by the blocks that they begin with."""
+        self._loops: list[tuple[ir.Block, ir.Block, int]] = []
+        """The blocks to which ``continue`` and ``break`` go, of the loops around, and in how many branches their bodies
+        are."""
         self._end = builder.append_basic_block("returned")
         self._result: tuple[types.Type, ir.Value] | None = None
         """The type of what is returned, and where it is put."""
@@ -154,10 +155,11 @@ class _FunctionLowering:
             return NativeValue(kind, self._builder.load(place, typ=_register(kind)))
         return self._values.get(name)
 
-    def _assign(self, name: str, value: NativeValue) -> None:
+    def _assign(self, name: str, value: NativeValue, *, is_own: bool = False) -> None:
+        """Give a name a value; it may be an array in a loop where that is the iteration's own."""
         kind = types.unliteral(value.kind)
         if isinstance(kind, View | types.Array):
-            if name in self._values or name in self._places or self._loops:
+            if name in self._values or name in self._places or (self._loops and not is_own):
                 raise NotNativeError(f"{name} stands for several arrays")
             self._values[name] = value
             return
@@ -180,14 +182,15 @@ class _FunctionLowering:
             raise NotNativeError(f"an array of {dtype}")
         integers = [self._expressions.integer(extent) for extent in extents]
         memory = allocate(self._builder, integers, CASTS[dtype])
-        self._assign(name, NativeValue(memory.kind, memory.parts))
+        self._assign(name, NativeValue(memory.kind, memory.parts), is_own=True)
         self._allocated[name] = self._branches, memory
 
-    def _note_view(self, name: str, value: ast.expr) -> None:
-        """Note that a name has been given to a view of an array that has been made, if it has."""
+    def _viewed(self, value: ast.expr) -> str | None:
+        """The name of an array that has been made of which a value may be a view; None where there is none."""
         match value:
-            case ast.Call(args=[ast.Name(id=viewed), *_]) if name in self._values and viewed in self._allocated:
-                self._views.setdefault(viewed, []).append(name)
+            case ast.Call(args=[ast.Name(id=name), *_]) if name in self._allocated:
+                return name
+        return None
 
     def _release(self, name: str, call: ast.Call) -> None:
         """Give an array's memory back where its last use is kept alive."""
@@ -211,8 +214,10 @@ class _FunctionLowering:
             ):
                 self._allocate(name, shape, self._expressions.named(dtype))
             case ast.Assign(targets=[ast.Name(id=name) as target], value=node):
-                self._assign(name, self._expressions.assigned(target, node))
-                self._note_view(name, node)
+                viewed = self._viewed(node)
+                self._assign(name, self._expressions.assigned(target, node), is_own=viewed is not None)
+                if viewed is not None and name in self._values:
+                    self._views.setdefault(viewed, []).append(name)
             case ast.AugAssign(target=ast.Name(id=name) as target, op=operator, value=node):
                 updated = ast.copy_location(ast.BinOp(ast.Name(name, ast.Load()), operator, node), target)
                 self._assign(name, self._expressions.assigned(target, updated))
@@ -234,10 +239,9 @@ class _FunctionLowering:
                 self._return(None if node is None else value(node))
             case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):  # the documentation
                 pass
-            case ast.Break():
-                self._builder.branch(self._loops[-1][1])
-            case ast.Continue():
-                self._builder.branch(self._loops[-1][0])
+            case ast.Break() | ast.Continue():
+                following, end, _ = self._loops[-1]
+                self._leave_iteration(end if isinstance(statement, ast.Break) else following)
             case _:
                 raise NotNativeError(ast.unparse(statement).partition("\n")[0])
 
@@ -316,11 +320,20 @@ class _FunctionLowering:
 
     def _loop(self, body: Sequence[ast.stmt], following: ir.Block, end: ir.Block) -> None:
         """Write the body of a loop, from where the builder stands."""
-        self._loops.append((following, end))
+        around, self._branches = self._branches, (*self._branches, self._builder.block)
+        self._loops.append((following, end, len(self._branches)))
         self._statements(body)
-        self._loops.pop()
         if not self._builder.block.is_terminated:
-            self._builder.branch(following)
+            self._leave_iteration(following)
+        self._loops.pop()
+        self._branches = around
+
+    def _leave_iteration(self, target: ir.Block) -> None:
+        """Go on with the next iteration of the innermost loop, or behind it."""
+        depth = self._loops[-1][2]
+        if any(place[:depth] == self._branches[:depth] for place, _ in self._allocated.values()):
+            raise NotNativeError("an array made in a loop is not given back there")
+        self._builder.branch(target)
 
 
 def _register(kind: types.Type) -> ir.Type:

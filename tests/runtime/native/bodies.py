@@ -395,6 +395,35 @@ BODIES = {
             i[k] = w[n - 1 - k]
         keep_alive(own)
     """,
+    "an array of each iteration's own": """
+        for k in range(n):
+            if i[k] > 0:
+                own = np.empty(k + 1, np.float64)
+                w = view(own, "w", "w a i")
+                for l in range(k + 1):
+                    if l == 5:
+                        break
+                    w[l] = a[l] + k
+                a[k] = w[0] + 1.0
+                keep_alive(own)
+            elif i[k] < -5:
+                continue
+            i[k] = 0
+        outer = np.empty(n, np.int64)
+        v = view(outer, "v", "v a i")
+        for k in range(n):
+            v[k] = k
+            if k == 2:
+                continue
+            inner = np.empty(n, np.int64)
+            w = view(inner, "w", "w a i")
+            w[0] = v[k]
+            i[k] = i[k] + w[0]
+            keep_alive(inner)
+            if k == 6:
+                return
+        keep_alive(outer)
+    """,
     "a return with arrays of its own": """
         own = np.empty((2, n), np.float64)
         w = view(own, "w", "w a i")

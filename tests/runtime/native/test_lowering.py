@@ -153,6 +153,18 @@ REFUSED = {
             return
         keep_alive(own)
     """,
+    "an array of an iteration that stays": """
+        for k in range(n):
+            own = np.empty(n, np.float64)
+            if k == 2:
+                break
+            keep_alive(own)
+    """,
+    "an array of an iteration that the next one has": """
+        for k in range(n):
+            own = np.empty(n, np.float64)
+        keep_alive(own)
+    """,
     "an array that was given back": """
         own = np.empty(n, np.float64)
         keep_alive(own)
