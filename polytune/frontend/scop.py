@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import field, replace
 from enum import Enum
+from typing import Any
 
 import islpy as isl
 
@@ -262,6 +263,7 @@ class Scop:
         checks: the numbers in index arrays that are tested before the kernel runs.
         preconditions: lines of Python on the arguments, which raise what the kernel raises before anything runs.
         early_ends: of loops that may end before their last iteration.
+        of_bands: what ``interchange`` has found so far of the steps of bands: plans ask for the same bands again.
     """
 
     name: str
@@ -283,6 +285,7 @@ class Scop:
     checks: tuple[IndexCheck, ...] = ()
     preconditions: tuple[str, ...] = ()
     early_ends: tuple[EarlyEnd, ...] = ()
+    of_bands: dict[tuple[str, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def array(self, name: str) -> Array:
         return next(array for array in self.arrays if array.name == name)

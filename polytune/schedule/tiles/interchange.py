@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from functools import reduce
 
 import islpy as isl
 
-from polytune.frontend.scop import Access, Scop
+from polytune.frontend.scop import Access, Scop, Statement
+from polytune.records import dataclass
+from polytune.schedule.tree import statements_of
 from polytune.schedule.unions import coalesced, sets_of
 from polytune.signature import ArrayType
 
@@ -26,7 +29,8 @@ def point_order(node: isl.ScheduleNode, scop: Scop, among: Sequence[int] | None 
         among: the members that are put in order; None for all.
     """
     members = range(node.band_n_member()) if among is None else among
-    costs = {member: _jumps(node, member, scop) for member in members}
+    steps = steps_of(node, scop)
+    costs = {member: steps.jumping(member) for member in members}
     best = min(members, key=lambda member: (costs[member], -member))
     return (*(member for member in members if member != best), best)
 
@@ -40,7 +44,8 @@ def accumulation_order(node: isl.ScheduleNode, scop: Scop) -> tuple[int, ...] | 
     the most contiguous one is innermost, and of the others the most contiguous one is next to it.
     """
     members = range(node.band_n_member())
-    moving = {member: _moving(node, member, scop) for member in members}
+    steps = steps_of(node, scop)
+    moving = {member: steps.moving(member) for member in members}
     still = [member for member in members if not moving[member]]
     if not still and len(members) == 2:
         everywhere = frozenset.intersection(*moving.values())
@@ -60,7 +65,8 @@ def reuse_order(node: isl.ScheduleNode, scop: Scop) -> tuple[int, ...]:
     still are for the next, is in the first cache.  Of each member those accesses count that go through several
     elements, and jump to others when it advances by one; what is written comes and goes, and counts twice.
     """
-    steps = [advance(node, member) for member in range(node.band_n_member())]
+    known = steps_of(node, scop)
+    steps = [known.along(member) for member in range(node.band_n_member())]
     costs = [0] * len(steps)
     instances = node.get_domain()
     for statement in scop.statements:
@@ -80,24 +86,15 @@ def reuse_order(node: isl.ScheduleNode, scop: Scop) -> tuple[int, ...]:
     return (*(member for member in range(len(steps)) if member != best), best)
 
 
-def _moving(node: isl.ScheduleNode, member: int, scop: Scop) -> frozenset[str]:
-    """The statements that write to another element when the member advances by one."""
-    steps = advance(node, member)
-    found: set[str] = set()
-    for statement in scop.statements:
-        own = steps.intersect_domain(isl.UnionSet.from_set(statement.domain))
-        own = own.intersect_range(isl.UnionSet.from_set(statement.domain))
-        for access in statement.accesses:
-            relation = isl.UnionMap.from_map(access.relation)
-            if access.is_write and not own.apply_domain(relation).apply_range(relation).is_subset(_same(access)):
-                found.add(statement.name)
-    return frozenset(found)
-
-
 def _writing(node: isl.ScheduleNode, scop: Scop) -> frozenset[str]:
     """The statements below a node."""
     names = {part.get_tuple_name() for part in sets_of(node.get_domain())}
     return frozenset(names & {statement.name for statement in scop.statements})
+
+
+def _moved(steps: isl.UnionMap, access: isl.UnionMap) -> isl.UnionMap:
+    """Return where an access moves in some steps, ``{ A[a] -> A[b] }``."""
+    return steps.apply_domain(access).apply_range(access)
 
 
 def _same(access: Access) -> isl.UnionMap:
@@ -127,21 +124,82 @@ def select_members(partial: isl.MultiUnionPwAff, order: tuple[int, ...]) -> isl.
     return isl.MultiUnionPwAff.from_union_pw_aff_list(space, members)
 
 
-def _jumps(node: isl.ScheduleNode, member: int, scop: Scop) -> int:
-    """The weighted number of accesses that jump when the member advances by one."""
-    total = 0
-    instances = node.get_domain()
-    steps = advance(node, member)
-    for statement in scop.statements:
-        domain = instances.intersect(isl.UnionSet.from_set(statement.domain))
-        if domain.is_empty():
-            continue
-        own = steps.intersect_domain(domain).intersect_range(domain)
-        jumping = [
-            access for access in statement.accesses if jumps(own, access.relation, contiguous_axis(access, scop))
-        ]
-        total += len(jumping) * 4 ** len(statement.iterators)
-    return total
+@dataclass
+class BandSteps:
+    """The steps from one point of a band to the next along a member, and what they are to the accesses of statements;
+    each is computed when it is first asked for.
+
+    Attributes:
+        node: the band.
+        scop: the kernel.
+    """
+
+    node: isl.ScheduleNode
+    scop: Scop
+    _along: dict[int, isl.UnionMap] = field(default_factory=dict, init=False)
+    _jumping: dict[int, int] = field(default_factory=dict, init=False)
+    _moving: dict[int, frozenset[str]] = field(default_factory=dict, init=False)
+
+    def along(self, member: int) -> isl.UnionMap:
+        """The steps along a member, see ``advance``."""
+        if member not in self._along:
+            self._along[member] = advance(self.node, member)
+        return self._along[member]
+
+    def jumping(self, member: int) -> int:
+        """The weighted number of accesses that jump when the member advances by one."""
+        if member not in self._jumping:
+            instances, steps, total = self.node.get_domain(), self.along(member), 0
+            for statement in self._below():
+                domain = instances.intersect(isl.UnionSet.from_set(statement.domain))
+                own = steps.intersect_domain(domain).intersect_range(domain)
+                jumping = [
+                    access
+                    for access in statement.accesses
+                    if jumps(own, access.relation, contiguous_axis(access, self.scop))
+                ]
+                total += len(jumping) * 4 ** len(statement.iterators)
+            self._jumping[member] = total
+        return self._jumping[member]
+
+    def moving(self, member: int) -> frozenset[str]:
+        """The statements that write to another element when the member advances by one."""
+        if member not in self._moving:
+            steps, found = self.along(member), set[str]()
+            for statement in self._below():
+                domain = isl.UnionSet.from_set(statement.domain)
+                own = steps.intersect_domain(domain).intersect_range(domain)
+                for access in statement.accesses:
+                    relation = isl.UnionMap.from_map(access.relation)
+                    if access.is_write and not _moved(own, relation).is_subset(_same(access)):
+                        found.add(statement.name)
+            self._moving[member] = frozenset(found)
+        return self._moving[member]
+
+    def _below(self) -> list[Statement]:
+        """The statements below the band."""
+        names = set(statements_of(self.node))
+        return [statement for statement in self.scop.statements if statement.name in names]
+
+
+def steps_of(node: isl.ScheduleNode, scop: Scop) -> BandSteps:
+    """The steps of a band; what has been found for the same instances and schedules is known.
+
+    Args:
+        node: a band.
+        scop: the kernel.
+    """
+    parts = (
+        node.get_domain(),
+        node.get_prefix_schedule_union_map(),
+        node.band_get_partial_schedule(),
+        node.child(0).get_subtree_schedule_union_map(),
+    )
+    key = tuple(str(part) for part in parts)
+    known: BandSteps | None = scop.of_bands.get(key)
+    if known is None:
+        known = scop.of_bands[key] = BandSteps(node, scop)
+    return known
 
 
 def contiguous_axis(access: Access, scop: Scop) -> int:
@@ -160,7 +218,7 @@ def jumps(steps: isl.UnionMap, access: isl.Map, axis: int | None = None) -> bool
         axis: the dimension; None for the last one.
     """
     relation = isl.UnionMap.from_map(access)
-    offsets = sets_of(steps.apply_domain(relation).apply_range(relation).deltas())
+    offsets = sets_of(_moved(steps, relation).deltas())
     last = access.dim(isl.dim_type.out) - 1
     return bool(offsets) and not _is_contiguous(offsets[0], last if axis is None else axis)
 
