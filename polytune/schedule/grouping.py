@@ -37,8 +37,10 @@ def group_sweeps(schedule: isl.Schedule, dependences: Dependences, fuse: Fuse) -
     parts = parts_of(schedule)
     groups = [parts[0]]
     for part in parts[1:]:
-        fused = None
-        if swept(groups[-1].get_domain(), dependences.scop) & swept(part.get_domain(), dependences.scop):
+        fused, pair = None, (groups[-1], part)
+        if set.intersection(*(swept(each.get_domain(), dependences.scop) for each in pair)) and all(
+            has_parallel_loops(each.get_root(), dependences) for each in pair
+        ):
             fused = fuse(groups[-1].get_domain().union(part.get_domain()))
         if fused is not None and is_parallel(fused, dependences):
             groups[-1] = fused
@@ -78,6 +80,14 @@ def swept(instances: isl.UnionSet, scop: Scop) -> set[str]:
             if dimensions >= 2 and dimensions == len(statement.iterators):
                 found.add(access.array)
     return found
+
+
+def has_parallel_loops(node: isl.ScheduleNode, dependences: Dependences) -> bool:
+    """Return whether each of the outermost bands at and below a node has a coincident member: where isl has found none
+    for one of them, it finds none for it and others together."""
+    if node.get_type() == isl.schedule_node_type.band:
+        return any(analyse_band(node, dependences).coincident)
+    return all(has_parallel_loops(node.child(position), dependences) for position in range(node.n_children()))
 
 
 def is_parallel(schedule: isl.Schedule, dependences: Dependences) -> bool:

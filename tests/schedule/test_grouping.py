@@ -11,6 +11,7 @@ import pytest
 from polytune.pipeline import Stages
 from polytune.runtime.calls.arguments import signature_of
 from polytune.schedule.analysis.legality import is_proven_legal
+from polytune.schedule.orders import grouped
 from tests.schedule.kernels import polybench_case
 
 
@@ -52,3 +53,42 @@ def test_nothing_is_fused_that_is_small_or_would_not_be_parallel(function: Calla
 @pytest.mark.parametrize("name", ["2mm", "3mm", "jacobi-2d", "lu"])
 def test_what_uses_an_array_again_and_again_is_left_alone(name: str) -> None:
     assert "grouped" not in {candidate.name for candidate in polybench_case(name).stages.candidates}
+
+
+def diffused(A, x, y):
+    B = A.copy()
+    for i in range(A.shape[0] - 1):
+        for j in range(A.shape[1] - 1):
+            t = B[i, j] * 0.5
+            B[i + 1, j + 1] += t
+            B[i, j + 1] += t
+    x[0] = B[1, 1]
+
+
+def sorted_windows(A, x, y):
+    B = A.copy()
+    for i in range(1, A.shape[0] - 1):
+        w = np.empty(9)
+        for j in range(1, A.shape[1] - 1):
+            k = 0
+            for a in range(-1, 2):
+                for b in range(-1, 2):
+                    v = A[i + a, j + b]
+                    at = k
+                    while at > 0 and w[at - 1] > v:
+                        w[at] = w[at - 1]
+                        at -= 1
+                    w[at] = v
+                    k += 1
+            B[i, j] = w[4]
+    return B
+
+
+@pytest.mark.parametrize("function", [diffused, sorted_windows])
+def test_isl_is_not_asked_for_what_is_known_not_to_be_parallel(
+    function: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(grouped, "compute_schedule", lambda *given, **wanted: asked.append(given))
+    assert not is_grouped(function)
+    assert not asked

@@ -7,7 +7,8 @@ import islpy as isl
 from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.candidate import Attempted, Candidate, Known, Order
-from polytune.schedule.grouping import group_sweeps, number_of_parts
+from polytune.schedule.grouping import group_sweeps, is_parallel, number_of_parts
+from polytune.schedule.orders.scheduled import FUSED
 from polytune.schedule.scheduler import MOST_FUSED, compute_schedule
 
 
@@ -19,7 +20,12 @@ def grouped_schedule(known: Known) -> isl.Schedule | None:
     if least is None:
         return None
 
+    most = next((each.schedule for each in known.found if each.order == FUSED), None)
+
     def fuse(instances: isl.UnionSet) -> isl.Schedule | None:
+        # What isl has not made parallel although it might reorder live ranges is not parallel where it may not.
+        if most is not None and instances.is_equal(most.get_domain()) and not is_parallel(most, dependences):
+            return None
         return compute_schedule(scop, dependences, MOST_FUSED, reorder_live_ranges=False, instances=instances)
 
     schedule = group_sweeps(least.schedule, dependences, fuse)
