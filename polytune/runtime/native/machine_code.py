@@ -73,8 +73,9 @@ def host_processor() -> Processor:
     return Processor(binding.get_host_cpu_name(), _features())
 
 
-_FULLY, _SIMPLY, _HARDLY = 3, 1, 0
-"""The levels of what LLVM does for the speed of the code: simply, it keeps no elements that loops read again."""
+_FULLY, _WELL, _SIMPLY, _HARDLY = 3, 2, 1, 0
+"""The levels of what LLVM does for the speed of the code: well, it writes out fewer iterations of loops; simply, it
+keeps no elements that loops read again."""
 
 
 def _machine(processor: Processor | None = None, level: int = _FULLY) -> binding.TargetMachine:
@@ -125,6 +126,8 @@ def object_code(
         module.data_layout = str(machine.target_data)
     text = str(module)
     with _LOCK:
+        if optimise and len(text) > _VERY_LONG:
+            machine = _machine(processor, _WELL)
         if fastmath:
             text = with_vector_forms(text, _features() if processor is None else processor.features)
         return _compiled(text, machine, is_hidden=processor is not None, optimise=optimise)
@@ -164,6 +167,10 @@ def _parsed(text: str, is_hidden: bool) -> binding.ModuleRef:
 _LONG = 50_000
 """Characters of a module that takes LLVM a tenth of a second to make vectors of once more."""
 
+_VERY_LONG = 200_000
+"""Characters of a module that would take LLVM a second: its loops are as fast without all that LLVM could write out of
+them, which takes it half of that time."""
+
 _VECTOR_LOOP, _PASSED_ON = "\nvector.body", "%vector.recur"
 """The beginnings of LLVM's names of loops that it has made vectors of, and of vectors that such a loop passes on from
 one iteration to the next."""
@@ -185,7 +192,7 @@ def _optimised(
         machine: LLVM's, for the processor.
         is_hidden: as for `_compiled`.
     """
-    _run_passes(parsed, machine, _FULLY)
+    _run_passes(parsed, machine, _FULLY if len(text) <= _VERY_LONG else _WELL)
     found = str(parsed)
     if _PASSED_ON not in found or len(text) > _LONG:
         return parsed

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from llvmlite import binding
 
+from polytune.runtime.native import machine_code
 from polytune.runtime.native.kinds import NotNativeError
 from polytune.runtime.native.lowering import lower
 from polytune.runtime.native.source import parsed
@@ -35,6 +36,20 @@ def test_it_does_the_same_where_it_is_not_optimised(body: str) -> None:
     expected = Arrays().run(caller(address_of(function), 1))
     for own, optimised in zip(found, expected, strict=True):
         np.testing.assert_array_equal(own, optimised)
+
+
+@pytest.mark.parametrize("name", ["division by what varies", "stores among loads of the same and other arrays"])
+def test_very_long_functions_do_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    levels: list[int] = []
+    make = machine_code._machine
+    monkeypatch.setattr(machine_code, "_machine", lambda given, level: levels.append(level) or make(given, level))
+    expected = Arrays().run(caller(address_of(function_of(BODIES[name])), 1))
+    assert levels == [machine_code._FULLY]
+    monkeypatch.setattr(machine_code, "_VERY_LONG", 0)
+    found = Arrays().run(caller(address_of(function_of(BODIES[name])), 1))
+    assert levels[-1] == machine_code._WELL
+    for own, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(own, wanted)
 
 
 def test_what_all_kernels_need_is_not_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
