@@ -89,10 +89,13 @@ def _has_wavefront(candidate: Candidate, plans: Sequence[Plan]) -> bool:
 
 
 def _has_private_arrays(candidate: Candidate, plans: Sequence[Plan]) -> bool:
-    private = candidate.dependences.privatisable
-    return _is_scheduled(candidate) and any(
-        array.ndim and array.name in private for array in _source_of(candidate).arrays
-    )
+    """Return whether workers have copies of arrays in a candidate's plans so far, or may have some if there is none."""
+    if not _is_scheduled(candidate):
+        return False
+    private = frozenset(name for plan in plans for region in plan.regions for name in region.private)
+    if not plans:
+        private = candidate.dependences.privatisable
+    return any(array.ndim and array.name in private for array in _source_of(candidate).arrays)
 
 
 def _has_updates_inside(candidate: Candidate, plans: Sequence[Plan]) -> bool:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
+from typing import Any
 
 import islpy as isl
 import numpy as np
+import pytest
 
+from polytune import versions
 from polytune.pipeline import Stages
 from polytune.runtime.calls.arguments import signature_of
+from polytune.schedule.candidate import Candidate
+from polytune.schedule.plan_transform import PlanTransform
 from polytune.schedule.regions import Plan
 from polytune.schedule.tiles.expansion import Expansion
 from polytune.schedule.tree import below_mark
@@ -86,3 +91,31 @@ def test_array_that_the_next_iteration_uses_has_one_copy() -> None:
 
 def test_array_with_elements_for_each_point_needs_no_copies() -> None:
     assert not expanded_plans(own_rows)
+
+
+def between_loops(A, C):
+    t = np.empty((A.shape[0], A.shape[1]))
+    for i in range(A.shape[0]):
+        for p in range(A.shape[1]):
+            t[i, p] = A[i, p] + C[p, p]
+    for i in range(A.shape[0]):
+        for p in range(A.shape[1]):
+            A[i, p] = t[A.shape[0] - 1 - i, p] * 2.0
+
+
+def test_no_plan_is_made_where_workers_have_no_copies_of_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    plan = versions.plan_parallel
+
+    def seen(candidate: Candidate, transforms: Sequence[PlanTransform], *rest: Any) -> Plan | None:
+        made.extend(transform.name for transform in transforms)
+        return plan(candidate, transforms, *rest)
+
+    monkeypatch.setattr(versions, "plan_parallel", seen)
+    stages = Stages(between_loops, signature_of(("A", "C"), (np.ones((4, 5)), np.ones((5, 5)))))
+    assert "t" in stages.dependences.privatisable
+    assert stages.plans
+    assert "interleaved" in made
+    assert "expanded" not in made
+    assert expanded_plans(scalar_between) == []
+    assert "expanded" in made
