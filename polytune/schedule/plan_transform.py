@@ -56,7 +56,14 @@ def _is_source(candidate: Candidate, plans: Sequence[Plan]) -> bool:
 
 def _may_interleave(candidate: Candidate, plans: Sequence[Plan]) -> bool:
     # Loops of long programs take as long to generate again as all else, for the sake of a few.
-    return candidate.order == SOURCE and candidate.dependences.constraints <= MOST_INTERLEAVED
+    if candidate.order != SOURCE or candidate.dependences.constraints > MOST_INTERLEAVED:
+        return False
+    return not plans or any(map(_has_loops_inside, (region for plan in plans for region in plan.regions)))
+
+
+def _has_loops_inside(region: Region) -> bool:
+    """Return whether points of a region that is shared out by tiles have loops, in the order of the source."""
+    return region.kind is RegionKind.PARALLEL and region.statement_depth > region.outer_depth + region.depth
 
 
 def _is_scheduled(candidate: Candidate) -> bool:

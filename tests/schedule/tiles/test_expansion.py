@@ -103,15 +103,26 @@ def between_loops(A, C):
             A[i, p] = t[A.shape[0] - 1 - i, p] * 2.0
 
 
-def test_no_plan_is_made_where_workers_have_no_copies_of_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
+def no_loops_inside(A, C):
+    for i in range(A.shape[0]):
+        A[i, 0] = A[i, 1] * 2.0
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The transforms of all plans that are made from now on."""
+    names: list[str] = []
     plan = versions.plan_parallel
 
     def seen(candidate: Candidate, transforms: Sequence[PlanTransform], *rest: Any) -> Plan | None:
-        made.extend(transform.name for transform in transforms)
+        names.extend(transform.name for transform in transforms)
         return plan(candidate, transforms, *rest)
 
     monkeypatch.setattr(versions, "plan_parallel", seen)
+    return names
+
+
+def test_no_plan_is_made_where_workers_have_no_copies_of_arrays(made: list[str]) -> None:
     stages = Stages(between_loops, signature_of(("A", "C"), (np.ones((4, 5)), np.ones((5, 5)))))
     assert "t" in stages.dependences.privatisable
     assert stages.plans
@@ -119,3 +130,10 @@ def test_no_plan_is_made_where_workers_have_no_copies_of_arrays(monkeypatch: pyt
     assert "expanded" not in made
     assert expanded_plans(scalar_between) == []
     assert "expanded" in made
+
+
+def test_no_plan_has_points_side_by_side_that_have_no_loops(made: list[str]) -> None:
+    stages = Stages(no_loops_inside, signature_of(("A", "C"), (np.ones((4, 5)), np.ones((5, 5)))))
+    assert stages.plans
+    assert "parallel" in made
+    assert "interleaved" not in made
