@@ -27,6 +27,7 @@ from polytune.frontend.rewrites.forwarding import with_values_passed_on
 from polytune.frontend.rewrites.guarded_updates import with_guarded_updates
 from polytune.frontend.rewrites.half_precision import lower_half_precision
 from polytune.frontend.rewrites.index_copies import with_indices_read_in_place
+from polytune.frontend.rewrites.partial_reductions import with_partial_reductions
 from polytune.frontend.rewrites.powers import choose_powers
 from polytune.frontend.rewrites.prechecked import check_before
 from polytune.frontend.rewrites.quotients import choose_quotients
@@ -76,7 +77,7 @@ def analyse(
     nodes = with_values_in_variables(nodes, kernel)
     nodes = with_indices_read_in_place(nodes, kernel)
     if not strict:
-        nodes = with_guarded_updates(nodes, kernel)
+        nodes = with_partial_reductions(with_guarded_updates(nodes, kernel), kernel)
     nodes, reports = check_subscripts(nodes, kernel, extents)
     layouts = {name: kind.layout for name, kind in signature.arguments if isinstance(kind, ArrayType)}
     nodes = choose_powers([along_rows(node, layouts) for node in nodes], kernel, strict=strict)

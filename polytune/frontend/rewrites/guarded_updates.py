@@ -38,7 +38,7 @@ from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.frontend.rewrites.forwarding import mentioned
 from polytune.frontend.scop import ArrayRole
 
-__all__ = ["with_guarded_updates"]
+__all__ = ["update_operator", "with_guarded_updates"]
 
 MOST_OPERATIONS = 80
 """The most nodes that the operand of an update may have afterwards."""
@@ -78,7 +78,9 @@ def _assigned_under_conditions(nodes: Sequence[Node]) -> Iterator[str]:
                 inside = (
                     each for operation in operations if not isinstance(operation, Assign) for each in walk(operation)
                 )
-                yield from (each.target.array for each in inside if isinstance(each, Assign) and _update(each) is None)
+                yield from (
+                    each.target.array for each in inside if isinstance(each, Assign) and update_operator(each) is None
+                )
 
 
 class _NotUpdatesError(Exception):
@@ -134,7 +136,7 @@ class _Rewriting:
         passing = set()
         for target in targets:
             own = [each for each in assigned if each.target == target]
-            found = {_update(each) for each in own}
+            found = {update_operator(each) for each in own}
             # Each update mentions its target twice, and nothing else does.
             is_update = len(found) == 1 and None not in found and inside[target.array] == 2 * len(own)
             if is_update and target.array not in self._kept:
@@ -182,8 +184,8 @@ def _assignments(operations: Sequence[Operation]) -> list[Assign]:
     return found
 
 
-def _update(assignment: Assign) -> str | None:
-    """The operator of an update; None for any other assignment."""
+def update_operator(assignment: Assign) -> str | None:
+    """Return the operator of an update, ``-`` being ``+``; None for any other assignment."""
     target, value = assignment.target, assignment.value
     if not target.dtype.startswith(("float", "int")) or not isinstance(value, Binary) or value.dtype != target.dtype:
         return None
