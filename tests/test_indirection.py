@@ -7,6 +7,7 @@ import pytest
 
 from polytune.errors import ArgumentError, DataError, SubscriptError
 from polytune.explanation import explain
+from polytune.runtime.calls.arguments import signature_of
 from tests.test_control import in_every_version
 from tests.test_results import kernel_of, vector
 
@@ -185,6 +186,45 @@ def test_a_while_ends_where_a_subscript_is_out_of_range() -> None:
     in_every_version(followed, np.array([0, 0, 1, 2]), 3, 5)
     with pytest.raises(SubscriptError):
         kernel_of(followed, False)(np.array([0, 0, 9, 2]), 3, 5)
+
+
+def chains(chain, starts, lengths):
+    """Walks that would never end if a step were left out, side by side, each behind an element of its own."""
+    for i in range(len(starts)):
+        k = starts[i]
+        steps = chain[k + 1]
+        while k != 0:
+            k = chain[k]
+            steps += 1
+        lengths[i] = steps
+
+
+@pytest.mark.parametrize("wrong", [None, 0, 4, 8])
+def test_each_version_reports_the_first_place_of_a_worker_that_is_out_of_range(wrong: int | None) -> None:
+    kernel, chain = kernel_of(chains, False), np.array([0, 0, 1, 2, 9, 0])
+    starts = np.array([3, 2, 1, 0, 3, 3, 2, 1, 0])
+    if wrong is None:
+        in_every_version(chains, chain, starts, np.zeros(9, np.int64))
+        return
+    starts[wrong] = 4
+    space = kernel.space(chain, starts, np.zeros(9, np.int64))
+    assert "parallel" in space["version"].values
+    for version in space["version"].values:
+        sizes = {name: 2 for name in space.configuration(version=version) if name.startswith("tile_")}
+        lengths = np.full(9, -1)
+        with pytest.raises(SubscriptError, match=r"chain\[k\]"):
+            kernel.run(space.configuration(version=version, **sizes), chain, starts, lengths)
+        kernel.run(space.configuration(version=version, **sizes), chain, np.zeros(9, np.int64), lengths)
+        assert not lengths.any(), version
+
+
+def test_tiles_keep_in_a_variable_whether_a_subscript_was_out_of_range() -> None:
+    chain = np.array([0, 0, 1, 2])
+    signature = signature_of(("chain", "starts", "lengths"), (chain, chain, chain))
+    text = kernel_of(chains, False).module_text(signature, devices=False)
+    parallel = text.partition("def run_parallel(")[2].partition("@njit")[0]
+    uses = [line.strip() for line in parallel.splitlines() if "failed_subscript_shared[0]" in line]
+    assert uses == ["failed_subscript = failed_subscript_shared[0]", "failed_subscript_shared[0] = failed_subscript"]
 
 
 def test_empty_calls_with_data_in_bounds() -> None:

@@ -252,18 +252,31 @@ class _VersionWriter:
         written = written_in(region.body)
         for name in kept:
             if name in written:
+                self.store(name, is_shared=region.kind != "serial")
+
+    def store(self, name: str, is_shared: bool) -> None:
+        """Write what stores a variable that was kept; where others work too, only what has failed, so that each has the
+        cache line of the report as long as nothing has."""
+        if is_shared:
+            with self.writer.indented(f"if {name} != 0:"):
                 self.writer.line(f"{shared_name(name)}[0] = {name}")
+        else:
+            self.writer.line(f"{shared_name(name)}[0] = {name}")
 
     def kept_scalars(self, region: RegionCode) -> list[str]:
-        """The scalars in memory that are variables while a region runs, which one worker does alone.
+        """The scalars in memory that are variables while a region runs, which one worker does alone, or while a tile of
+        it does: there, the one that says where a subscript was out of range.
 
         Compilers take few of them out of memory themselves, as a loop that may end at once must not write.  A call of
         the library may end the version inside.
         """
-        if region.kind != "serial" or has_library_call(region.body):
+        if has_library_call(region.body):
             return []
         used = used_in(region.body).elements - region.local
-        return [name for name in self.storage.memory if name in used and not self.scop.array(name).ndim]
+        scalars = [
+            array for array in map(self.scop.array, self.storage.memory) if array.name in used and not array.ndim
+        ]
+        return [each.name for each in scalars if region.kind == "serial" or each.role is ArrayRole.REPORT]
 
     def claim(self, region: RegionCode) -> None:
         """Write what claims the next task; where tiles descend, from the share that has the worker's tiles then."""
