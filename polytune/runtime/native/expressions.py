@@ -293,7 +293,7 @@ class Expressions:
         rest = list(operands)
         while rest:
             operand = rest.pop(0)
-            number_and_end = range_tested(is_and, operand, rest[0]) if rest else None
+            number_and_end = range_tested(is_and, operand, rest[0], self._names) if rest else None
             if number_and_end is None:
                 conditions.append(partial(self.truth, operand))
             else:

@@ -7,16 +7,25 @@ than all others; the maximum is the same in all iterations of a loop, and is com
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from typing import Any
 
 from llvmlite import ir
 from numba.core import types
 
+from polytune.runtime.intrinsics.arithmetic import greatest, least
 from polytune.runtime.native.kinds import NativeValue
 
 __all__ = ["range_test", "range_tested"]
 
 
-def range_tested(is_and: bool, first: ast.expr, second: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+_PURE = (greatest, least)
+"""The functions that may be called anywhere, and once instead of twice."""
+
+
+def range_tested(
+    is_and: bool, first: ast.expr, second: ast.expr, names: Mapping[str, Any]
+) -> tuple[ast.expr, ast.expr] | None:
     """Return the number and the end of the range of which two conditions, ``x >= 0 and x < n`` or ``x < 0 or x >= n``,
     say whether it is in it; None for any others, and where the end must not be evaluated unless the first one asks for
     it.
@@ -25,6 +34,7 @@ def range_tested(is_and: bool, first: ast.expr, second: ast.expr) -> tuple[ast.e
         is_and: whether both are to hold.
         first: a condition.
         second: the one after it.
+        names: what names stand for that are no variables.
     """
     match first, second:
         case (
@@ -33,20 +43,20 @@ def range_tested(is_and: bool, first: ast.expr, second: ast.expr) -> tuple[ast.e
         ):
             wanted = (ast.GtE, ast.Lt) if is_and else (ast.Lt, ast.GtE)
             is_range = isinstance(low, wanted[0]) and isinstance(high, wanted[1]) and ast.dump(number) == ast.dump(same)
-            return (number, end) if is_range and _is_plain(end) and not _calls(number) else None
+            return (number, end) if is_range and _is_plain(end, names) and not _calls(number, names) else None
     return None
 
 
-def _is_plain(node: ast.expr) -> bool:
+def _is_plain(node: ast.expr, names: Mapping[str, Any]) -> bool:
     """Return whether an expression may be evaluated anywhere."""
-    return all(
-        isinstance(part, ast.Name | ast.Constant | ast.BinOp | ast.Add | ast.Sub | ast.expr_context)
-        for part in ast.walk(node)
-    )
+    plain = ast.Name | ast.Constant | ast.BinOp | ast.Add | ast.Sub | ast.Call | ast.expr_context
+    return all(isinstance(part, plain) for part in ast.walk(node)) and not _calls(node, names)
 
 
-def _calls(node: ast.expr) -> bool:
-    return any(isinstance(part, ast.Call) for part in ast.walk(node))
+def _calls(node: ast.expr, names: Mapping[str, Any]) -> bool:
+    """Return whether an expression calls a function that may have effects."""
+    functions = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
+    return not all(isinstance(each, ast.Name) and names.get(each.id) in _PURE for each in functions)
 
 
 def range_test(builder: ir.IRBuilder, is_in: bool, number: NativeValue, end: NativeValue) -> ir.Value | None:

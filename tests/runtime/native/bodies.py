@@ -183,6 +183,9 @@ BODIES = {
     """,
     "tests of ranges": """
         for k in range(n):
+            s[k] = s[k] + (16.0 if i[k] < 0 or i[k] >= greatest(0, n - 2) else 0.0)
+            s[k] = s[k] + (32.0 if greatest(i[k], k - 4) >= 0 and greatest(i[k], k - 4) < least(n, 3) else 0.0)
+            s[k] = s[k] + (64.0 if i[k] >= 0 and i[k] < greatest(-2, -n) else 0.0)
             m = i[k] % 13 - 4
             b[k] = m >= 0 and m < n
             if m < 0 or m >= n - 3 or i[k] < 0 or i[k] >= n:
