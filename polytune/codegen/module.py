@@ -16,7 +16,7 @@ from polytune.codegen.python_expressions import expression_text, result_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
 from polytune.codegen.work import write_works
-from polytune.frontend.expression import Constant, Expression
+from polytune.frontend.expression import Constant, Element, Expression
 from polytune.frontend.generated_names import MARK, REPORT, generated
 from polytune.frontend.polyhedral.bounds import BoundsCondition
 from polytune.frontend.polyhedral.unassigned import UnassignedRead
@@ -271,6 +271,8 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     returned = (array.name for array in scop.arrays if array.role is ArrayRole.RESULT)
     writer.line(f"RETURNED = {tuple(returned)!r}")
     writer.line(f"RETURNS = {_returned_whole(scop)!r}")
+    report = next((array.name for array in scop.arrays if array.role is ArrayRole.REPORT), None)
+    writer.line(f"REPORT = {report!r}")
     writer.line(f"ZEROED = {tuple(array.name for array in scop.arrays if array.zeroed)!r}")
     writer.line(f"KEPT = {tuple(array.name for array in scop.arrays if array.role in kept)!r}")
     writer.line(f"PARAMETERS = {storage.parameters!r}")
@@ -283,17 +285,24 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
 
 
 def _returned_whole(scop: Scop) -> str | tuple[str, ...] | None:
-    """Return the array that the kernel makes and returns, or the arrays in the tuple that it returns; None where it
-    returns something else."""
+    """Return the array that the kernel makes and returns, or the variable, ``"total[0]"``, or those in the tuple that
+    it returns; None where it returns something else."""
     made = {array.name for array in scop.arrays if array.role is ArrayRole.RESULT}
-    match scop.result:
-        case ReturnedArray(name) if {name} == made:
-            return name
-        case ReturnedTuple(items, kind="", is_list=False):
-            names = tuple(item.name for item in items if isinstance(item, ReturnedArray))
-            return names if len(names) == len(items) and set(names) == made else None
-        case _:
-            return None
+    items = scop.result.items if isinstance(scop.result, ReturnedTuple) else (scop.result,)
+    if isinstance(scop.result, ReturnedTuple) and (scop.result.kind != "" or scop.result.is_list):
+        return None
+    names: list[str] = []
+    for item in items:
+        match item:
+            case ReturnedArray(name) if name in made:
+                names.append(name)
+            case Element(name, ()) if scop.array(name).role is ArrayRole.SCALAR:
+                names.append(f"{name}[0]")
+            case _:
+                return None
+    if not made.issubset(names):
+        return None
+    return tuple(names) if isinstance(scop.result, ReturnedTuple) else names[0]
 
 
 def _write_versions(writer: SourceWriter, programs: Sequence[Program]) -> None:

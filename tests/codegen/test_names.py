@@ -45,9 +45,9 @@ OF_MODULES = frozenset(
     words(
         """ArrayType ScalarType Signature
     Integer Is Nominal Space Version DeviceCode Part Partitioned current_threads keeps_code
-    NAME STRICT LOOPS SIGNATURE ARGUMENTS ARRAYS MEMORY WRITTEN INDEXES SCALARS SCRATCH RETURNED RETURNS ZEROED KEPT
-    PARAMETERS VERSIONS PARTITIONED parameters require check check_indexes scratch words result verify compute memory
-    space __file__ dict True False None"""
+    NAME STRICT LOOPS SIGNATURE ARGUMENTS ARRAYS MEMORY WRITTEN INDEXES SCALARS SCRATCH RETURNED RETURNS REPORT ZEROED
+    KEPT PARAMETERS VERSIONS PARTITIONED parameters require check check_indexes scratch words result verify compute
+    memory space __file__ dict True False None"""
     )
 )
 """The words that every module has outside its functions, where no name of a kernel is: those that it is asked for, and

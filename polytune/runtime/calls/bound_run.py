@@ -81,9 +81,10 @@ class BoundRun:
         check: raises what is wrong with the elements of arguments, of which the integers that are computed are given,
             too; None where nothing has to be tested each time.
         verify: raises what is wrong with what is in the memory after a run; None where nothing has to be looked at.
+        report: the place of the number that is not 0 where `verify` raises something; None where it has to be called.
         value: of the arguments, the memory and these integers, what the kernel returns; None where it returns nothing.
-        returns: the place of the array that the kernel returns, or those of the arrays in the tuple that it returns;
-            None where `value` has to tell.
+        returns: the place of the array that the kernel returns, the complement of the place of the number, or those in
+            the tuple that it returns; None where `value` has to tell.
         parameters: the integers that are in the context.
         parameter_offset: where they begin there, in bytes.
 
@@ -103,6 +104,7 @@ class BoundRun:
         "_made",
         "_pack_parameters",
         "_parameter_offset",
+        "_report",
         "_returns",
         "_scalars",
         "_scratch",
@@ -130,6 +132,7 @@ class BoundRun:
         zeroed: frozenset[int],
         check: Callable[[Sequence[Any], Sequence[int]], None] | None,
         verify: Callable[[Sequence[np.ndarray]], None] | None,
+        report: int | None,
         value: Callable[[Sequence[Any], Sequence[np.ndarray], Sequence[int]], Any] | None,
         returns: int | tuple[int, ...] | None,
         parameters: Sequence[int],
@@ -149,6 +152,7 @@ class BoundRun:
         blocks = [array.base for _, array in kept if array.shape == (1,)]
         self._scalars = [(block.data, block.tobytes()) for block in blocks[:1]]
         self._cleared = [array for place, array in kept if place in zeroed and array.shape != (1,)]
+        self._report = None if report is None else scratch[report]
         self._verify, self._value, self._returns, self._check = verify, value, returns, check
         self.has_checks = check is not None
         self.has_result = verify is not None or value is not None
@@ -206,14 +210,14 @@ class BoundRun:
         Raises:
             SubscriptError: a subscript was out of range while it ran.
         """
-        places, scratch = self._returns, self._scratch
+        places, scratch, report = self._returns, self._scratch, self._report
         try:
-            if self._verify is not None:
+            if self._verify is not None and (report is None or report[0]):
                 self._verify(scratch)
             if isinstance(places, int):
-                return scratch[places]
+                return scratch[places] if places >= 0 else scratch[~places][0]
             if places is not None:
-                return tuple([scratch[place] for place in places])
+                return tuple([scratch[place] if place >= 0 else scratch[~place][0] for place in places])
             return None if self._value is None else self._value(arguments, scratch, self.parameters)
         finally:
             for made in self._made:

@@ -302,6 +302,7 @@ class GeneratedKernel(ArgumentPlaces):
             zeroed=frozenset(place for place, each in enumerate(module.SCRATCH) if each in module.ZEROED),
             check=self._check_again if module.INDEXES or self._require else None,
             verify=None if self._verify is None else self._verify_run,
+            report=self._report_place(),
             value=None if self._result is None else self._value_again(),
             returns=self._returned_places(),
             parameters=invocation.parameters,
@@ -328,11 +329,19 @@ class GeneratedKernel(ArgumentPlaces):
         return lambda values, scratch, parameters: result(*values, *[parameters[k] for k in extra], *scratch)
 
     def _returned_places(self) -> int | tuple[int, ...] | None:
-        """Return where in the memory what the kernel returns lies: an array, or the arrays in a tuple; None where it
-        returns something else, or the module does not say so, as older ones did not."""
+        """Return where in the memory what the kernel returns lies: an array, a number, of which the place is the
+        complement, or those in a tuple; None where it returns something else, or the module does not say so, as older
+        ones did not."""
         places = {name: place for place, name in enumerate(self.module.SCRATCH)}
+        places |= {f"{name}[0]": ~place for name, place in places.items()}
         names = getattr(self.module, "RETURNS", None)
         return places[names] if isinstance(names, str) else names and tuple(places[name] for name in names)
+
+    def _report_place(self) -> int | None:
+        """Return where in the memory the number is that says what a run has found wrong; None where there is none, or
+        the module does not say so, as older ones did not."""
+        name = getattr(self.module, "REPORT", None)
+        return None if name is None else self.module.SCRATCH.index(name)
 
     def check_addresses(self, values: Sequence[Any]) -> None:
         """Check of arguments, whose types, shapes and strides have been checked, where they lie.

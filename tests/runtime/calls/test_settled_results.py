@@ -109,6 +109,44 @@ def test_arrays_that_are_returned_are_the_caller_s(tmp_path, made):
         np.testing.assert_array_equal(single, [number + 1.0])
 
 
+def with_variables(x, z):
+    count, total, product, is_large = 0, np.float32(0.0), 1j, False
+    doubled = np.empty(len(x))
+    for k in range(len(x)):
+        doubled[k] = 2.0 * x[k]
+        if x[k] > 0.5:
+            count += 1
+            total += np.float32(1.0)
+        product = product * z[k]
+        is_large = is_large or x[k] > 5.0
+    return count, doubled, total, product, is_large
+
+
+def number_alone(x, z):
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k]
+    return total
+
+
+@pytest.mark.parametrize("function", [with_variables, number_alone], ids=lambda function: function.__name__)
+def test_variables_are_returned_as_the_long_way_returns_them(function, tmp_path, made):
+    x, z = np.zeros(30), np.ones(30, complex)
+    first = polytune.kernel(function)(x, z)
+    found = settled_kernel(function, tmp_path, x, z)
+    for number in range(8):
+        x[number], z[number] = number, 1 - 1j
+        got, wanted = found(x, z), function(x, z)
+        assert type(got) is type(first)
+        if function is number_alone:
+            assert got == wanted
+            continue
+        for one, right, like in zip(got, wanted, first, strict=True):
+            assert type(one) is type(like)
+            np.testing.assert_allclose(one, right)
+    assert made[-4:] == [True] * 4
+
+
 def test_nothing_is_kept_of_what_is_returned(tmp_path, made):
     x = np.ones(600)
     found = settled_kernel(made_anew, tmp_path, x)
