@@ -12,7 +12,7 @@ Where a call asks for it, affine subscripts are tested in the same way, of acces
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field, replace
 from typing import Any
 
@@ -37,6 +37,7 @@ from polytune.frontend.expression import (
     Select,
     Unary,
     While,
+    arrays_written,
     children,
     counted_from_either_end,
     map_children,
@@ -46,6 +47,7 @@ from polytune.frontend.generated_names import REPORT
 from polytune.frontend.lowering.frame import KernelWalk
 from polytune.frontend.polyhedral.affine import AffineBuilder
 from polytune.frontend.program import ElementLocations, Guard, Node, Perform, RangeLoop
+from polytune.frontend.rewrites.known_conditions import holding, is_below, is_not_negative, unchanged
 from polytune.frontend.scalars.subscript_ranges import range_violations
 from polytune.frontend.scop import Array, ArrayRole, Report, Statement
 from polytune.records import dataclass
@@ -82,6 +84,7 @@ class _Checker:
     Attributes:
         tests_accesses: whether affine subscripts are tested too, where data decide whether there is an access.
         is_certain: whether what is looked at is evaluated in any case.
+        known: conditions that hold where it is evaluated.
     """
 
     affine: AffineBuilder
@@ -91,6 +94,7 @@ class _Checker:
     report: Element
     tests_accesses: bool
     is_certain: bool = True
+    known: tuple[Compare, ...] = ()
     stops: dict[str, Expression] = field(default_factory=dict)
     reports: list[Report] = field(default_factory=list)
     calls_library: bool = False
@@ -108,7 +112,16 @@ class _Checker:
         self, operations: Iterable[Operation], location: SourceLocation, *, inside: bool
     ) -> tuple[Operation, ...]:
         """Operations under tests; ``inside`` tells that they stand in a loop of their statement."""
-        return tuple(part for each in operations for part in self.operation(each, location, inside))
+        made: list[Operation] = []
+        with self.knowing(self.known):
+            for each in operations:
+                parts = self.operation(each, location, inside)
+                made += parts
+                if inside:  # a loop is left where a test fails
+                    tests = (part.violation for part in parts if isinstance(part, Checked))
+                    self.known += tuple(found for test in tests for found in self.passed(test))
+                self.known = unchanged(self.known, {*arrays_written(each)})
+        return tuple(made)
 
     def operation(self, operation: Operation, location: SourceLocation, inside: bool) -> tuple[Operation, ...]:
         tested: list[Expression] = []
@@ -116,17 +129,23 @@ class _Checker:
             case Assign(target, value):
                 tested = [value, target]
             case Branch(condition, then, otherwise):
-                with self.uncertain():
-                    yes, no = (self.operations(side, location, inside=inside) for side in (then, otherwise))
+                with self.uncertain(), self.given(condition, True):
+                    yes = self.operations(then, location, inside=inside)
+                with self.uncertain(), self.given(condition, False):
+                    no = self.operations(otherwise, location, inside=inside)
                 operation, tested = Branch(condition, yes, no), [condition]
             case While(condition, body):
-                with self.uncertain():
-                    body = self.operations(body, location, inside=True)
-                return (self.endless(condition, body, location),)
+                with self.knowing(unchanged(self.known, {*arrays_written(operation)})):
+                    violation = self.violation(condition)
+                    with self.uncertain(), self.given(condition, True):
+                        if violation is not None:
+                            self.known += tuple(self.passed(violation))
+                        body = self.operations(body, location, inside=True)
+                    return (self.endless(condition, body, location),)
             case Loop(counter, start, stop, step, body):
                 if start == ZERO and step == 1:
                     self.stops[counter] = normal(stop)
-                with self.uncertain():
+                with self.uncertain(), self.knowing(unchanged(self.known, {*arrays_written(operation)})):
                     checked = self.operations(body, location, inside=True)
                 operation, tested = replace(operation, body=checked), [start, stop]
             case Checked(what=what):
@@ -137,9 +156,9 @@ class _Checker:
                 failed = self.has_failed("!=")
                 return (operation, Branch(failed, (Break(),))) if inside else (operation,)
         violation = self.any_of(self.violation(each) for each in tested)
+        operation = self.operation_in_range(operation)
         if violation is None:
             return (operation,)
-        operation = self.in_range(operation)
         return (Checked(violation, self.report, self.place(tested, location), (operation,), leaves=inside),)
 
     @contextmanager
@@ -149,9 +168,31 @@ class _Checker:
         yield
         self.is_certain = before
 
+    @contextmanager
+    def knowing(self, conditions: tuple[Compare, ...]) -> Iterator[None]:
+        """Walk over what is evaluated where conditions hold, and no others are known to."""
+        before, self.known = self.known, conditions
+        yield
+        self.known = before
+
+    def given(self, condition: Expression, outcome: bool) -> AbstractContextManager[None]:
+        """Walk over what is evaluated right where a condition has an outcome."""
+        return self.knowing((*self.known, *holding(condition, outcome)))
+
+    def passed(self, violation: Expression) -> Iterator[Compare]:
+        """Give the comparisons that hold where a test has passed."""
+        match violation:
+            case Logical("and", (reached, rest)):
+                conditions = list(holding(reached, True))
+                if conditions and all(each in self.known for each in conditions) and _is_conjunction(reached):
+                    yield from self.passed(rest)
+            case _:
+                yield from holding(violation, False)
+
     def endless(self, condition: Expression, body: tuple[Operation, ...], location: SourceLocation) -> Operation:
         """A ``while``; it ends where a subscript was out of range, as its condition might never change then."""
         violation = self.violation(condition)
+        condition = self.in_range(condition)
         if violation is not None:
             site = self.place([condition], location)
             ended = Branch(Unary("not", condition, "bool"), (Break(),))
@@ -185,8 +226,10 @@ class _Checker:
                 inner = [self.violation(self.index(each)) for each in subscripts]
                 return self.any_of([*inner, self.own_violation(expression)])
             case Select(condition, then, otherwise):
-                with self.uncertain():
-                    sides = self.violation(then), self.violation(otherwise)
+                with self.uncertain(), self.given(condition, True):
+                    of_then = self.violation(then)
+                with self.uncertain(), self.given(condition, False):
+                    sides = of_then, self.violation(otherwise)
                 chosen: Expression | None = None
                 if sides != (None, None):
                     never = Constant(False, "bool")
@@ -195,7 +238,7 @@ class _Checker:
             case Logical(operator, (first, *others)):
                 if not others:
                     return self.violation(first)
-                with self.uncertain():
+                with self.uncertain(), self.given(first, operator == "and"):
                     rest = self.violation(Logical(operator, tuple(others)))
                 reached = first if operator == "and" else Unary("not", first, "bool")
                 return self.any_of([self.violation(first), None if rest is None else Logical("and", (reached, rest))])
@@ -221,7 +264,11 @@ class _Checker:
             if index is not None:
                 subscript, least = index, Unary("-", extent, "int64")
             wrong = range_violations(subscript, least, extent)
-            found += wrong[1:] if len(wrong) > 1 and self.is_counted_up(subscript) else wrong
+            if is_below(subscript, extent, self.known):
+                wrong = [each for each in wrong if each != Compare(">=", subscript, extent)]
+            if self.is_never_negative(subscript):
+                wrong = [each for each in wrong if each != Compare("<", subscript, least)]
+            found += wrong
         return self.any_of(found)
 
     def index(self, subscript: Expression) -> Expression:
@@ -230,8 +277,34 @@ class _Checker:
         subscript = subscript if part is None else part[0]
         return counted_from_either_end(subscript) or subscript
 
+    def operation_in_range(self, operation: Operation) -> Operation:
+        """An operation with the subscripts that the elements have that it evaluates itself where they are in range;
+        those in its body have theirs, where other conditions hold."""
+        match operation:
+            case Assign():
+                changed: Operation = self.in_range(operation)
+                return changed
+            case Branch(condition):
+                return replace(operation, condition=self.in_range(condition))
+            case Loop(start=start, stop=stop):
+                return replace(operation, start=self.in_range(start), stop=self.in_range(stop))
+        return operation
+
     def in_range(self, node: Any) -> Any:
-        """An operation with the subscripts that its elements have where they are in range."""
+        """An expression with the subscripts that its elements have where they are in range."""
+        match node:
+            case Logical(operator, (first, *others)) if others:
+                changed = self.in_range(first)
+                with self.given(first, operator == "and"):
+                    rest = self.in_range(Logical(operator, tuple(others)))
+                return Logical(operator, (changed, *rest.operands))
+            case Select(condition, then, otherwise):
+                with self.given(condition, True):
+                    yes = self.in_range(then)
+                with self.given(condition, False):
+                    return replace(
+                        node, condition=self.in_range(condition), then=yes, otherwise=self.in_range(otherwise)
+                    )
         node = map_children(node, self.in_range)
         if not isinstance(node, Element):
             return node
@@ -246,7 +319,11 @@ class _Checker:
         part = of_part(subscript)
         subscript = subscript if part is None else part[0]
         index = counted_from_either_end(subscript)
-        return index if index is not None and self.is_counted_up(index) else subscript
+        return index if index is not None and self.is_never_negative(index) else subscript
+
+    def is_never_negative(self, subscript: Expression) -> bool:
+        """Return whether a subscript is 0 or more where it is evaluated."""
+        return self.is_counted_up(subscript) or is_not_negative(subscript, self.known)
 
     def is_counted_up(self, subscript: Expression) -> bool:
         """Return whether a subscript is made of what loops inside of statements count from 0 on, and is 0 or more."""
@@ -284,6 +361,16 @@ class _Checker:
     def any_of(conditions: Iterable[Expression | None]) -> Expression | None:
         found = tuple(dict.fromkeys(condition for condition in conditions if condition is not None))
         return found[0] if len(found) == 1 else Logical("or", found) if found else None
+
+
+def _is_conjunction(condition: Expression) -> bool:
+    """Return whether a condition is made of comparisons of integers all of which hold where it does."""
+    match condition:
+        case Logical("and", operands):
+            return all(map(_is_conjunction, operands))
+        case Compare("<" | "<=" | ">" | ">=" | "==", left, right):
+            return left.dtype == right.dtype == "int64"
+    return False
 
 
 def of_part(subscript: Expression) -> tuple[Expression, Expression] | None:
