@@ -11,6 +11,8 @@ forms, which round differently, in place of some powers; ``library_pow`` is what
 
 from __future__ import annotations
 
+import math
+
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
@@ -240,23 +242,45 @@ def _complex_power(base: types.Complex, exponent: types.IntegerLiteral):
 
 
 def _complex_quotient(builder: ir.IRBuilder, first: _Complex, second: _Complex) -> _Complex:
-    """The quotient by Smith's algorithm, as NumPy computes it: that of 0 is infinite or NaN in both parts."""
-    zero, one = second[0].type(0), second[0].type(1)
-    sizes = [builder.select(builder.fcmp_ordered("<", each, zero), builder.fneg(each), each) for each in second]
+    """The quotient by Smith's algorithm, as NumPy computes it: that of 0 is infinite or NaN in both parts.
+
+    Recurrences wait for quotients, and these for two divisions.  What is divided is the lesser magnitude by the greater
+    one, which takes less time to find than which of the parts is which: that is needed later.
+    """
+    zero, one, infinity = map(second[0].type, (0, 1, math.inf))
+    sizes = [_of_floats(builder, "llvm.fabs", part) for part in second]
+    # The second operand of either where one is NaN, so that NaN is among them.
+    larger = builder.select(builder.fcmp_ordered(">", *sizes), *sizes)
+    smaller = builder.select(builder.fcmp_ordered("<", *sizes[::-1]), *sizes[::-1])
+    size = builder.fdiv(smaller, larger)
+    scale = builder.fdiv(one, builder.fadd(larger, builder.fmul(smaller, size)))
     is_straight = builder.fcmp_ordered(">=", *sizes)
-    larger, smaller = (builder.select(is_straight, *pair) for pair in (second, second[::-1]))
-    ratio = builder.fdiv(smaller, larger)
-    scale = builder.fdiv(one, builder.fadd(larger, builder.fmul(smaller, ratio)))
+    scale = _of_floats(builder, "llvm.copysign", scale, builder.select(is_straight, *second))
+    ratio = _of_floats(builder, "llvm.copysign", size, _with_common_sign(builder, second))
     main, other = (builder.select(is_straight, *pair) for pair in (first, first[::-1]))
     crossed = builder.fmul(main, ratio)
     real = builder.fmul(builder.fadd(main, builder.fmul(other, ratio)), scale)
     difference = builder.select(is_straight, builder.fsub(other, crossed), builder.fsub(crossed, other))
     imaginary = builder.fmul(difference, scale)
-    is_zero = builder.and_(*(builder.fcmp_ordered("==", size, zero) for size in sizes))
+    is_zero = builder.and_(*(builder.fcmp_ordered("==", each, zero) for each in (larger, smaller)))
     return tuple(
-        builder.select(is_zero, builder.fdiv(part, sizes[0]), quotient)
+        # Of 0 it is ``part / 0``, which is as much as this.
+        builder.select(is_zero, builder.fmul(part, infinity), quotient)
         for part, quotient in zip(first, (real, imaginary), strict=True)
     )
+
+
+def _of_floats(builder: ir.IRBuilder, function: str, *operands: ir.Value) -> ir.Value:
+    """One of LLVM's own functions of floats of one type."""
+    number = operands[0].type
+    kind = ir.FunctionType(number, [number] * len(operands))
+    return builder.call(builder.module.declare_intrinsic(function, [number], kind), operands)
+
+
+def _with_common_sign(builder: ir.IRBuilder, parts: _Complex) -> ir.Value:
+    """A number with the sign of the product of two, be it 0."""
+    bits = ir.IntType(64 if isinstance(parts[0].type, ir.DoubleType) else 32)
+    return builder.bitcast(builder.xor(*(builder.bitcast(part, bits) for part in parts)), parts[0].type)
 
 
 @intrinsic
