@@ -39,6 +39,7 @@ _WAITING = 0.3  # of the time, from which on it is memory that takes it
 _TUNED_VERSIONS = 3  # whose sizes are chosen too
 _WORTH_OF_SIZE = 0.95  # of the time before, from which on one size for all tiles is taken in place of the version's
 _WORTH_OF_ROWS = 0.8  # and tiles of few long rows
+_MOST_TURNS = 4  # of a thread, in which even pieces are tried
 _WORTH_OF_EVEN = 0.9  # and one tile for each thread: of more tiles, others take those of a thread that is disturbed
 _LEAST_ARITHMETIC = 0.6  # of that of the source order, below which an account has missed the loops that count
 _MOST_ARITHMETIC = 1.3
@@ -143,6 +144,7 @@ class Prediction:
         refused = self.refused
         versions = [version for version in self._versions.values() if version.name not in refused]
         found = [best for version in versions if (best := self._best_threads(version, version.sizes))]
+        found = [self._with_even_pieces(each) if self._lacks_pieces(each) else each for each in found]
         found.sort(key=self._seconds_or_never)
         found[:_TUNED_VERSIONS] = map(self._with_better_sizes, found[:_TUNED_VERSIONS])
         following = slice(_TUNED_VERSIONS, 2 * _TUNED_VERSIONS)
@@ -193,19 +195,31 @@ class Prediction:
 
     def _with_even_pieces(self, start: Configuration) -> Configuration:
         """Outermost loops cut into pieces of which each thread has as many, where that is expected to be better: loops
-        of few iterations have no size among those tried that leaves all threads as much."""
+        of few iterations have no size among those tried that leaves all threads as much, and where two of them have
+        different ones, what is even for one need not be for the other."""
         version, best = self._versions[str(start["version"])], start
         if "tile_0" not in version.sizes or self._threads < 2:
             return best
         limit = _WORTH_OF_EVEN * self._seconds_or_never(start)
-        for extent in {region.extent for region in self._account_of(start).regions if region.extent}:
-            turns = math.ceil(extent / (self._threads * _TRIED_SIZES[-1]))
-            sizes = {each: int(start[each]) for each in version.sizes}
-            sizes["tile_0"] = max(1, math.ceil(extent / (self._threads * turns)))
+        extents = {region.extent for region in self._account_of(start).regions if region.extent}
+        for size in sorted({size for extent in extents for size in self._even_sizes(extent)}, reverse=True):
+            sizes = {each: int(start[each]) for each in version.sizes} | {"tile_0": size}
             other = self._best_threads(version, sizes)
             if other is not None and self._seconds_or_never(other) < min(limit, self._seconds_or_never(best)):
                 best = other
         return best
+
+    def _lacks_pieces(self, configuration: Configuration) -> bool:
+        """Return whether some loop is cut into fewer pieces than there are threads, though it has as many iterations:
+        nothing else that is known of such a version says how long it takes."""
+        regions = self._account_of(configuration).regions
+        return any(each.pieces < self._threads <= each.extent for each in regions)
+
+    def _even_sizes(self, extent: int) -> Iterator[int]:
+        """Sizes of pieces of a loop of which each thread has one, or a few, but for what the last one lacks."""
+        fewest = math.ceil(extent / (self._threads * _TRIED_SIZES[-1]))
+        for turns in range(fewest, fewest + _MOST_TURNS):
+            yield max(1, math.ceil(extent / (self._threads * turns)))
 
     def _sizes_of_waves(self, start: Configuration, tiles: Sequence[str]) -> Iterator[dict[str, int]]:
         """Sizes by which each diagonal of tiles has as many as there are threads, or twice as many, all of one size:

@@ -78,3 +78,24 @@ def test_one_large_piece_and_a_small_one_are_as_slow_as_they_are(generated: Gene
     large, even, one = (prediction.seconds({**values, "tile_0": size}) for size in (512, 300, 600))
     assert large is not None and even is not None and one is not None
     assert large / even == pytest.approx(512 / 300, rel=0.1) and one / even == pytest.approx(2, rel=0.1)
+
+
+def standardised(x):
+    mean = x.mean(axis=(0, 2, 3), keepdims=True)
+    variance = x.var(axis=(0, 2, 3), keepdims=True)
+    return (x - mean) / np.sqrt(variance + 1e-5)
+
+
+@pytest.mark.parametrize("channels", [3, 6, 10, 14])
+@pytest.mark.parametrize("images", [7, 8, 16])
+def test_pieces_are_even_in_loops_of_different_lengths(
+    images: int, channels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = polytune.Kernel(standardised).generated(np.ones((3, 3, 3, 3)))
+    monkeypatch.setattr(found.module, "current_threads", lambda: 2)
+    sizes = {"x_0": images, "x_1": channels, "x_2": 60, "x_3": 60}
+    parameters = [sizes[name] for name in found.module.PARAMETERS]
+    prediction = Prediction(found.module, found.module.space(), parameters, 2)
+    chosen = prediction.ranked(lambda _: 0.0)[0]
+    assert chosen["threads"] == 2
+    assert busiest_of(channels, chosen["tile_0"], 2) <= max(0.54, -(-channels // 2) / channels), chosen
