@@ -33,6 +33,7 @@ from polytune.frontend.rewrites.prechecked import check_before
 from polytune.frontend.rewrites.quotients import choose_quotients
 from polytune.frontend.rewrites.repeated import without_repetitions
 from polytune.frontend.rewrites.sequential_nests import along_rows
+from polytune.frontend.rewrites.unguarded import guards_apart, with_guards, without_needless_guards
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.frontend.syntax.source import read_source
 from polytune.signature import ArrayType, Signature
@@ -73,11 +74,13 @@ def analyse(
     prefix, tests = _statement_prefix(kernel), signature.any_subscripts
     model = ModelBuilder(kernel.affine, kernel.locations, extents, prefix, tests, kernel.endings)
     nodes = lower_half_precision(lowered.nodes, kernel)
-    nodes = with_values_passed_on(without_repetitions(nodes, kernel), kernel)
+    nodes, guards = guards_apart(without_repetitions(nodes, kernel), kernel)
+    nodes = with_guards(with_values_passed_on(nodes, kernel), guards)
     nodes = with_values_in_variables(nodes, kernel)
     nodes = with_indices_read_in_place(nodes, kernel)
     if not strict:
-        nodes = with_partial_reductions(with_guarded_updates(nodes, kernel), kernel)
+        nodes = with_guarded_updates(without_needless_guards(nodes, kernel), kernel)
+        nodes = with_partial_reductions(nodes, kernel)
     nodes, reports = check_subscripts(nodes, kernel, extents)
     layouts = {name: kind.layout for name, kind in signature.arguments if isinstance(kind, ArrayType)}
     nodes = choose_powers([along_rows(node, layouts) for node in nodes], kernel, strict=strict)

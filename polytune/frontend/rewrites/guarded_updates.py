@@ -14,7 +14,8 @@ left of a loop after a ``break``, this says that an update sees that assignment.
 from __future__ import annotations
 
 from collections import Counter as Multiset
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator as Iteration
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -26,6 +27,7 @@ from polytune.frontend.expression import (
     Constant,
     Element,
     Expression,
+    Iterator,
     Operation,
     Select,
     Unary,
@@ -56,17 +58,18 @@ def with_guarded_updates(nodes: Sequence[Node], kernel: KernelWalk) -> tuple[Nod
         kernel: what the walk over the source has found.
     """
     scalars = {name for name, array in kernel.arrays.items() if array.role is ArrayRole.SCALAR}
+    local = {name for name, array in kernel.arrays.items() if array.role is ArrayRole.LOCAL}
     everywhere = mentioned(nodes) + mentioned(kernel.result or ()) + mentioned(tuple(kernel.size_conditions))
     for array in kernel.arrays.values():
         everywhere += mentioned(tuple(array.shape))
-    rewriting = _Rewriting(scalars, set(_assigned_under_conditions(nodes)), everywhere)
+    rewriting = _Rewriting(scalars, local, set(_assigned_under_conditions(nodes)), everywhere)
     made = rewriting.block(nodes)
     for name in rewriting.left_out:
         del kernel.arrays[name]
     return made
 
 
-def _assigned_under_conditions(nodes: Sequence[Node]) -> Iterator[str]:
+def _assigned_under_conditions(nodes: Sequence[Node]) -> Iteration[str]:
     """The variables that branches on data assign anything but updates."""
     for node in nodes:
         match node:
@@ -92,12 +95,14 @@ class _Rewriting:
 
     Args:
         scalars: the names of variables.
-        kept: those of them of which updates stay in branches.
+        local: the names of the kernel's own arrays, whose elements are updated under conditions that are the same for
+            all of them.
+        kept: those of either of which updates stay in branches.
         everywhere: how often each array or variable is mentioned.
     """
 
-    def __init__(self, scalars: set[str], kept: set[str], everywhere: Multiset[str]):
-        self._scalars, self._kept, self._everywhere = scalars, kept, everywhere
+    def __init__(self, scalars: set[str], local: set[str], kept: set[str], everywhere: Multiset[str]):
+        self._scalars, self._local, self._kept, self._everywhere = scalars, local, kept, everywhere
         self.left_out: set[str] = set()
 
     def block(self, nodes: Sequence[Node]) -> tuple[Node, ...]:
@@ -129,7 +134,7 @@ class _Rewriting:
         """
         assigned = _assignments(operations)
         targets = dict.fromkeys(each.target for each in assigned)
-        if any(target.subscripts or target.array not in self._scalars for target in targets):
+        if not all(self._may_update(target, operations) for target in targets):
             raise _NotUpdatesError
         inside = mentioned(operations)
         groups: dict[Element, str] = {}
@@ -141,7 +146,7 @@ class _Rewriting:
             is_update = len(found) == 1 and None not in found and inside[target.array] == 2 * len(own)
             if is_update and target.array not in self._kept:
                 groups[target] = next(iter(found)) or ""
-            elif inside[target.array] == self._everywhere[target.array]:
+            elif not target.subscripts and inside[target.array] == self._everywhere[target.array]:
                 passing.add(target.array)
             else:
                 raise _NotUpdatesError
@@ -154,6 +159,18 @@ class _Rewriting:
             Assign(target, Binary(groups[target], target, operand, target.dtype))
             for target, operand in operands.items()
         ]
+
+    def _may_update(self, target: Element, operations: Sequence[Operation]) -> bool:
+        """Return whether updates of a target may take the place of branches: where elements are, which are written in
+        any case then, only where all of them are or none is."""
+        if not target.subscripts:
+            return target.array in self._scalars
+        read = [part for operation in operations if isinstance(operation, Branch) for part in walk(operation.condition)]
+        return (
+            target.array in self._local
+            and not any(isinstance(part, Iterator) for part in read)
+            and not mentioned(target.subscripts)
+        )
 
 
 def _as_branch(operation: Operation) -> Operation:
