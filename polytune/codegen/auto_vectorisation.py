@@ -147,6 +147,8 @@ class AutoVectorisation:
 def _is_sum(each: Assign) -> bool:
     """Return whether a value is its target and something else, in an order that is free."""
     value = each.value
+    if isinstance(value, Call):
+        return value.function in ("minimum", "maximum") and each.target in value.arguments
     return (
         isinstance(value, Binary)
         and value.operator in ("+", "-", "*", "min", "max")

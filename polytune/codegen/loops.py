@@ -236,7 +236,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class PrivateSum:
-    """An array, or a scalar, of which every worker has a copy to add up in, the operator (``+``, ``min`` or ``max``),
+    """An array, or a scalar, of which every worker has a copy to add up in, the operator (``+`` or an extremum),
     and the elements that are added to: ``lower <= a < upper``, expressions of parameters and outer loops; None for a
     scalar."""
 
