@@ -10,7 +10,8 @@ from polytune.schedule.grouping import is_parallel, parts_of, swept
 from polytune.schedule.orders.further import is_too_large
 from polytune.schedule.orders.scheduled import REDUCTIONS
 from polytune.schedule.scheduler import LEAST_FUSED, MOST_FUSED, compute_schedule
-from polytune.schedule.tiles.row_sweeps import common_reads, may_sweep_rows, row_schedule
+from polytune.schedule.tiles.row_sweeps import may_sweep_rows
+from polytune.schedule.tiles.sweep_fusion import kept_together, row_schedule
 
 
 def summed_schedule(known: Known) -> isl.Schedule | None:
@@ -36,7 +37,7 @@ def summed_schedule(known: Known) -> isl.Schedule | None:
             reorder_live_ranges=False,
             instances=instances,
             sums=True,
-            near=common_reads(instances, scop),
+            near=kept_together(instances, scop),
         )
 
     def divide(instances: isl.UnionSet) -> isl.Schedule | None:

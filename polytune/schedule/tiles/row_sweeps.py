@@ -14,8 +14,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import combinations, takewhile
+from itertools import takewhile
 
 import islpy as isl
 
@@ -31,16 +30,12 @@ from polytune.schedule.analysis.bands import (
     stays,
 )
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.analysis.legality import is_proven_legal, violation
-from polytune.schedule.grouping import is_parallel, parts_of, swept
+from polytune.schedule.analysis.legality import violation
 from polytune.schedule.private_sums import MOST_DIMENSIONS, analyse_with_sums, is_scattered, summed_by, sums_across
 from polytune.schedule.tiles.distribution import distributed_over, order_of_statements
 from polytune.schedule.tiles.interchange import point_order, reorder_band
 from polytune.schedule.tree import has_band
 from polytune.schedule.unions import joined, maps_of, union_of
-
-Schedule = Callable[[isl.UnionSet], isl.Schedule | None]
-"""Schedules some instances; None where that is not possible."""
 
 
 @dataclass(frozen=True)
@@ -153,66 +148,6 @@ def _keep_copies(node: isl.ScheduleNode, copied: frozenset[str], dependences: De
     )
 
 
-def row_schedule(scop: Scop, dependences: Dependences, fuse: Schedule, divide: Schedule) -> isl.Schedule | None:
-    """The source order with parts that are sweeps over rows as they are, all others divided as far as possible, and
-    neighbours that sweep over one matrix fused where that makes one parallel sweep of them, after what stands between
-    them and needs neither; None where no sweep is one over rows, or there is no proof.
-
-    Args:
-        scop: the kernel.
-        dependences: those with relaxed reductions.
-        fuse: schedules instances in one band.
-        divide: schedules instances with as little fusion as possible.
-    """
-    parts: list[tuple[isl.Schedule, bool]] = []
-    for own in parts_of(scop.schedule):
-        divided = None if _is_row_sweep(own, dependences) else divide(own.get_domain())
-        for part in [own] if divided is None else parts_of(divided):
-            near = _neighbour(parts, part, dependences)
-            fused = None if near is None else fuse(parts[near][0].get_domain().union(part.get_domain()))
-            by_rows = fused is not None and _is_row_sweep(fused, dependences)
-            if near is not None and fused is not None and (by_rows or is_parallel(fused, dependences)):
-                del parts[near]
-                parts.append((fused, by_rows))
-            else:
-                parts.append((part, _is_row_sweep(part, dependences)))
-    if not any(by_rows for _, by_rows in parts):
-        return None
-    whole, *others = (part for part, _ in parts)
-    for other in others:
-        whole = whole.sequence(other)
-    return whole if is_proven_legal(whole, dependences) else None
-
-
-def _neighbour(parts: Sequence[tuple[isl.Schedule, bool]], part: isl.Schedule, dependences: Dependences) -> int | None:
-    """Return the last of the parts before that sweeps over a matrix of this one, and that all those between them, as
-    what sets sums to zero, may be done before; None where there is none."""
-    matrices = swept(part.get_domain(), dependences.scop)
-    between = isl.UnionSet.empty(part.get_domain().get_space())
-    for position in range(len(parts) - 1, -1, -1):
-        earlier = parts[position][0].get_domain()
-        if swept(earlier, dependences.scop) & matrices:
-            relations = [*dependences.flow.values(), *dependences.all_order.values()]
-            needed = union_of(relations, dependences.scop).intersect_domain(earlier).intersect_range(between)
-            return position if needed.is_empty() else None
-        between = between.union(earlier)
-    return None
-
-
-def common_reads(instances: isl.UnionSet, scop: Scop) -> isl.UnionMap:
-    """``{ s -> t : s and t access one element of a swept matrix }`` for instances of different statements, s of that
-    listed first: what a schedule is to keep together although nothing else does."""
-    matrices = swept(instances, scop)
-    accesses = [each for statement in scop.statements for each in statement.accesses if each.array in matrices]
-    pairs = ((one, other) for one, other in combinations(accesses, 2) if one.array == other.array)
-    relations = (
-        isl.UnionMap.from_map(one.relation.apply_range(other.relation.reverse()))
-        for one, other in pairs
-        if one.statement != other.statement
-    )
-    return union_of(relations, scop).intersect_domain(instances).intersect_range(instances)
-
-
 def may_sweep_rows(scop: Scop) -> bool:
     """Return whether some statement of a kernel is one that a sweep over rows may be made of."""
     return any(_adds_to_rows(statement, scop) or is_scattered(statement) for statement in scop.statements)
@@ -239,7 +174,7 @@ def _loops_around_both(statement: Statement, other: Statement) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _is_row_sweep(schedule: isl.Schedule, dependences: Dependences) -> bool:
+def is_row_sweep(schedule: isl.Schedule, dependences: Dependences) -> bool:
     """Return whether a schedule is a sweep over rows, or has one inside a loop; not, where isl gives up on it."""
     root = schedule.get_root()
     found = within_budget(root.get_ctx(), PHASE_BUDGET, lambda: _has_row_sweep(root.child(0), dependences))

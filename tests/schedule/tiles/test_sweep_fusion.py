@@ -87,7 +87,18 @@ def columns_and_rows(x, y):
     return m[0], m[-1], s[0], s[-1]
 
 
+def extrema(x, y):
+    return x.max(), np.min(y), np.abs(x).max(), (x * y).sum()
+
+
+def extrema_of_rows(x, y):
+    a = x[:, None] * y[None, :]
+    return a.max(axis=1).sum(), a.min(axis=0).sum(), np.max(a), np.min(a - x[:, None])
+
+
 KERNELS = [
+    extrema,
+    extrema_of_rows,
     line,
     moments,
     means_between,
@@ -122,7 +133,7 @@ def test_every_version_computes_what_python_does(function: Callable[..., Any]) -
 
 @pytest.mark.parametrize(
     ("function", "regions"),
-    [(line, 2), (moments, 1), (means_between, 2), (of_loops, 1), (of_other_lengths, 3), (many, 2)],
+    [(line, 2), (extrema, 1), (moments, 1), (means_between, 2), (of_loops, 1), (of_other_lengths, 3), (many, 2)],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_neighbouring_sums_are_one_region(function: Callable[..., Any], regions: int) -> None:
@@ -137,5 +148,7 @@ def test_no_number_is_left_out_of_fused_sums() -> None:
     x, y = arguments(64)
     x[3], y[5] = np.nan, np.inf  # both are read by all but two sums
     with np.errstate(all="ignore"):
-        np.testing.assert_equal(polytune.kernel(many)(x, y), many(x, y))
+        for function in (many, extrema):
+            in_every_version(function, x, y)
+            in_every_version(function, y, x)
     assert polytune.kernel(of_loops)(np.empty(0), np.empty(0)) == (0.0, 100.0, 0)
