@@ -161,9 +161,9 @@ class _Unguarding:
         return not written & mentioned(conditions).keys() and not inside & read
 
     def _beginnings(self, node: Node, is_repeated: bool, in_loop: bool = False) -> Iterator[tuple[str, Conditions]]:
-        """What a node assigns under conditions, with these.
+        """The arrays and variables that a node assigns under conditions, with these.
 
-        In a loop that is only what is assigned whole: of anything else, an earlier iteration may have left a part.
+        In a loop those are only the ones that are assigned whole: of others, an earlier iteration may have left a part.
         """
         match node:
             case RangeLoop(body=body) if not is_repeated:
@@ -263,7 +263,7 @@ class _ArraysUnguarding(_Unguarding):
 
 
 def _assigned(node: Node) -> Iterator[str]:
-    """What a node assigns in any case."""
+    """The variables that a node assigns in any case."""
     match node:
         case Perform((Assign(target, _),)):
             yield target.array
@@ -304,7 +304,7 @@ _HARMLESS = (Argument, Constant, Counter, Element, Extent, LoopVariable, Paramet
 
 
 def _mentions_under(conditions: Conditions, name: str, nodes: Sequence[Node]) -> Iterator[int]:
-    """How often nodes mention an array under conditions."""
+    """Count how often nodes mention an array under conditions."""
     for node in nodes:
         match node:
             case RangeLoop(body=body):

@@ -33,7 +33,7 @@ MOST_SUMS = 8
 
 
 @dataclass(frozen=True)
-class _Part:
+class _SweepPart:
     """A part of the schedule, and whether it is a sweep over rows."""
 
     schedule: isl.Schedule
@@ -56,11 +56,11 @@ def row_schedule(scop: Scop, dependences: Dependences, fuse: Schedule, divide: S
         divide: schedules instances with as little fusion as possible.
     """
     needed = union_of([*dependences.flow.values(), *dependences.all_order.values()], scop)
-    parts: list[_Part] = []
+    parts: list[_SweepPart] = []
     for own in parts_of(scop.schedule):
         divided = None if is_row_sweep(own, dependences) else divide(own.get_domain())
         for schedule in [own] if divided is None else parts_of(divided):
-            part = _Part(schedule, is_row_sweep(schedule, dependences))
+            part = _SweepPart(schedule, is_row_sweep(schedule, dependences))
             parts = _with_fused(parts, part, needed, fuse, dependences) or [*parts, part]
     if not any(part.by_rows for part in parts):
         return None
@@ -71,8 +71,8 @@ def row_schedule(scop: Scop, dependences: Dependences, fuse: Schedule, divide: S
 
 
 def _with_fused(
-    parts: Sequence[_Part], part: _Part, needed: isl.UnionMap, fuse: Schedule, dependences: Dependences
-) -> list[_Part] | None:
+    parts: Sequence[_SweepPart], part: _SweepPart, needed: isl.UnionMap, fuse: Schedule, dependences: Dependences
+) -> list[_SweepPart] | None:
     """The parts before with one more, fused with the last of them that it may be one parallel sweep with; None where
     there is none.
 
@@ -97,14 +97,16 @@ def _with_fused(
         by_rows = is_row_sweep(schedule, dependences)
         if not by_rows and not is_parallel(schedule, dependences):
             return None
-        return [*parts[:position], *before, _Part(schedule, by_rows), *after]
+        return [*parts[:position], *before, _SweepPart(schedule, by_rows), *after]
     return None
 
 
-def _around(earlier: _Part, between: Sequence[_Part], needed: isl.UnionMap) -> tuple[list[_Part], list[_Part]]:
+def _around(
+    earlier: _SweepPart, between: Sequence[_SweepPart], needed: isl.UnionMap
+) -> tuple[list[_SweepPart], list[_SweepPart]]:
     """The parts behind one that may be done before it, and those that need it, directly or not."""
-    before: list[_Part] = []
-    after: list[_Part] = []
+    before: list[_SweepPart] = []
+    after: list[_SweepPart] = []
     done = earlier.domain
     for part in between:
         if _reaches(needed, done, part.domain).is_empty():
@@ -119,7 +121,7 @@ def _reaches(needed: isl.UnionMap, first: isl.UnionSet, second: isl.UnionSet) ->
     return needed.intersect_domain(first).intersect_range(second)
 
 
-def _instances_of(parts: Sequence[_Part]) -> isl.UnionSet | None:
+def _instances_of(parts: Sequence[_SweepPart]) -> isl.UnionSet | None:
     """The instances of some parts; None where there are none."""
     if not parts:
         return None
@@ -129,7 +131,7 @@ def _instances_of(parts: Sequence[_Part]) -> isl.UnionSet | None:
     return first
 
 
-def _are_alike(earlier: _Part, part: _Part, scop: Scop) -> bool:
+def _are_alike(earlier: _SweepPart, part: _SweepPart, scop: Scop) -> bool:
     """Return whether two parts sweep over one matrix, or are sums in loops of one length, few enough together."""
     if swept(earlier.domain, scop) & swept(part.domain, scop):
         return True
