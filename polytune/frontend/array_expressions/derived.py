@@ -20,6 +20,7 @@ from polytune.frontend.array_expressions.elementwise import (
     elementwise,
 )
 from polytune.frontend.array_expressions.library import library_call
+from polytune.frontend.array_expressions.running import accumulated_extrema
 from polytune.frontend.array_expressions.sizes import are_equal, extent, lesser, require, shape_text
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Subscripts
@@ -249,6 +250,8 @@ _ACCUMULATIONS: dict[np.ufunc, Any] = {np.add: np.cumsum, np.multiply: np.cumpro
 
 def _accumulated_extrema(ufunc: np.ufunc, call: ArrayCall) -> Operand:
     array = call.array("array")
+    if array.ndim and array.dtype != "bool" and array.dtype not in promotion.COMPLEX:
+        return accumulated_extrema(call, ufunc)
     axis = call.axis("axis", array.ndim, 0)
     text = f"numpy.{ufunc.__name__}.accumulate * axis={axis}"
     return library_call(call.frame, call.node, text, [array], [(array.shape, array.dtype)])[0]

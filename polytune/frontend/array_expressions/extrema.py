@@ -33,16 +33,20 @@ def extremum(call: ArrayCall, symbol: str) -> Operand:
         if not call.given("initial"):
             _refuse_empty(call, truths)
         return truth_of(call, truths, "and" if is_least else "or")
-    if dtype.startswith("float"):
-        neutral = constant(np.inf if is_least else -np.inf)
-    else:
-        limits = np.iinfo(dtype)
-        neutral = constant(int(limits.max if is_least else limits.min))
+    neutral = neutral_of_extremum(dtype, is_least=is_least)
     reduced = reduced_operand(call, neutral)
     if not call.given("initial"):
         _refuse_empty(call, reduced)
     function = np.minimum if is_least else np.maximum
     return folded(call, reduced, dtype, neutral, lambda old, element: functions.apply(function, [old, element]))
+
+
+def neutral_of_extremum(dtype: str, *, is_least: bool) -> Value:
+    """The number of a type, of integers or floats, that no other one is greater than, or less than."""
+    if dtype.startswith("float"):
+        return constant(np.inf if is_least else -np.inf)
+    limits = np.iinfo(dtype)
+    return constant(int(limits.max if is_least else limits.min))
 
 
 def _refuse_complex(call: ArrayCall, dtype: str) -> None:
