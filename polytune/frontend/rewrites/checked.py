@@ -264,10 +264,11 @@ class _Checker:
             if index is not None:
                 subscript, least = index, Unary("-", extent, "int64")
             wrong = range_violations(subscript, least, extent)
-            if is_below(subscript, extent, self.known):
-                wrong = [each for each in wrong if each != Compare(">=", subscript, extent)]
+            low, high = Compare("<", subscript, least), Compare(">=", subscript, extent)
             if self.is_never_negative(subscript):
-                wrong = [each for each in wrong if each != Compare("<", subscript, least)]
+                wrong = [each for each in wrong if each != low]
+            if low not in wrong and is_below(subscript, extent, self.known):  # both are one comparison
+                wrong = [each for each in wrong if each != high]
             found += wrong
         return self.any_of(found)
 

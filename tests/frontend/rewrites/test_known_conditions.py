@@ -175,6 +175,20 @@ def test_what_is_not_known_is_tested(function: Callable[..., Any]) -> None:
     assert violations(function)
 
 
+def followed(A, index):
+    for i in range(len(index)):
+        k = index[i]
+        while A[k] > 1.0:
+            A[k] -= 1.0
+            k -= 1
+
+
+def test_what_may_count_from_the_end_keeps_both_tests_which_are_one() -> None:
+    for violation in violations(followed):
+        compared = [part.operator for part in walk(violation) if isinstance(part, Compare)]
+        assert compared.count("<") == compared.count(">=")
+
+
 def arguments(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(seed)
     return random.integers(0, max(n, 1), n).astype(float), random.integers(0, max(n - 1, 1), n if n > 1 else 0)
