@@ -26,6 +26,13 @@ R = TypeVar("R")
 
 _PACKAGE = str(Path(__file__).parent) + os.sep
 
+_CALLS_OF_LIBRARIES = (
+    ("polytune.runtime.intrinsics.library", "run"),
+    ("polytune.runtime.intrinsics.library", "_run_named"),
+    ("polytune.runtime.draws.calls", "draw"),
+)
+"""The functions, by their modules, that call those of libraries in a kernel's stead."""
+
 _whole = 0
 """The number of blocks that want whole tracebacks, and have begun and not ended."""
 
@@ -92,7 +99,7 @@ def _is_meant(error: BaseException) -> bool:
     last = ours[-1]
     if _is_generated(last):
         return last.f_code.co_name == "require"
-    return (last.f_globals.get("__name__"), last.f_code.co_name) == ("polytune.runtime.intrinsics.library", "run")
+    return (last.f_globals.get("__name__"), last.f_code.co_name) in _CALLS_OF_LIBRARIES
 
 
 def _frames(trace: TracebackType | None) -> Iterator[FrameType]:

@@ -20,7 +20,7 @@ def half(A: "float32[:, ::1]", x):  # noqa: F821
 
 
 def refused(h, dt):
-    print(dt)
+    print((dt, dt))
     return np.roll(h, 1, axis=1)
 
 
@@ -38,7 +38,7 @@ def test_annotations_and_given_types_decide() -> None:
 
 
 def test_what_no_guess_makes_right_is_refused_with_the_guess_that_it_is_refused_for() -> None:
-    with pytest.raises(UnsupportedSourceError, match="print") as refusal:
+    with pytest.raises(UnsupportedSourceError, match="in a call of print") as refusal:
         polytune.kernel(refused).module_text(devices=False)
     assert len(refusal.value.obstacles) == 1
     (note,) = refusal.value.__notes__

@@ -212,3 +212,18 @@ def settled(start, u, v, tolerance):
                 u[i, j] = v[i, j]
         sweeps += 1
     return sweeps
+
+
+def exchanged_data(rng: np.random.Generator) -> Arguments:
+    return field(rng, 500, 500), np.zeros((500, 500)), 0.1, 15
+
+
+@case(exchanged_data, calls=500)
+def heat_of_two(u, v, c, steps):
+    """Arrays that exchange their names after each step."""
+    for _ in range(steps):
+        for i in prange(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                v[i, j] = u[i, j] + c * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4.0 * u[i, j])
+        u, v = v, u
+    return u
