@@ -40,7 +40,7 @@ from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.frontend.rewrites.forwarding import mentioned
 from polytune.frontend.scop import ArrayRole
 
-__all__ = ["update_operator", "with_guarded_updates"]
+__all__ = ["assigned_under_conditions", "update_operator", "with_guarded_updates"]
 
 MOST_OPERATIONS = 80
 """The most nodes that the operand of an update may have afterwards."""
@@ -62,21 +62,21 @@ def with_guarded_updates(nodes: Sequence[Node], kernel: KernelWalk) -> tuple[Nod
     everywhere = mentioned(nodes) + mentioned(kernel.result or ()) + mentioned(tuple(kernel.size_conditions))
     for array in kernel.arrays.values():
         everywhere += mentioned(tuple(array.shape))
-    rewriting = _Rewriting(scalars, local, set(_assigned_under_conditions(nodes)), everywhere)
+    rewriting = _Rewriting(scalars, local, set(assigned_under_conditions(nodes)), everywhere)
     made = rewriting.block(nodes)
     for name in rewriting.left_out:
         del kernel.arrays[name]
     return made
 
 
-def _assigned_under_conditions(nodes: Sequence[Node]) -> Iteration[str]:
-    """The variables that branches on data assign anything but updates."""
+def assigned_under_conditions(nodes: Sequence[Node]) -> Iteration[str]:
+    """Give the variables that branches on data assign anything but updates."""
     for node in nodes:
         match node:
             case RangeLoop(body=body):
-                yield from _assigned_under_conditions(body)
+                yield from assigned_under_conditions(body)
             case Guard(then=then, otherwise=otherwise):
-                yield from _assigned_under_conditions((*then, *otherwise))
+                yield from assigned_under_conditions((*then, *otherwise))
             case Perform(operations):
                 inside = (
                     each for operation in operations if not isinstance(operation, Assign) for each in walk(operation)
@@ -104,6 +104,8 @@ class _Rewriting:
     def __init__(self, scalars: set[str], local: set[str], kept: set[str], everywhere: Multiset[str]):
         self._scalars, self._local, self._kept, self._everywhere = scalars, local, kept, everywhere
         self.left_out: set[str] = set()
+        # What an iteration of the outermost loop around may leave as an earlier one has.
+        self._unsure: frozenset[str] = frozenset()
 
     def block(self, nodes: Sequence[Node]) -> tuple[Node, ...]:
         """Rewrite neighbouring nodes, and those in them."""
@@ -112,7 +114,11 @@ class _Rewriting:
     def _rewritten(self, node: Node) -> tuple[Node, ...]:
         match node:
             case RangeLoop(body=body):
-                return (replace(node, body=self.block(body)),)
+                outside = self._unsure
+                self._unsure = outside or frozenset(assigned_under_conditions(body))
+                made = replace(node, body=self.block(body))
+                self._unsure = outside
+                return (made,)
             case Guard(then=then, otherwise=otherwise):
                 return (replace(node, then=self.block(then), otherwise=self.block(otherwise)),)
             case Perform(operations):
@@ -150,7 +156,10 @@ class _Rewriting:
                 passing.add(target.array)
             else:
                 raise _NotUpdatesError
-        if not groups:
+        read = mentioned([each.value for each in assigned]).keys() - {target.array for target in targets}
+        if not groups or read & self._unsure:
+            # Of an update that reads what the same branch assigns elsewhere, nothing would show that it does so where
+            # that has been assigned.
             raise _NotUpdatesError
         operands: dict[Element, Expression] = {}
         _run(operations, {}, operands, groups, passing)

@@ -18,7 +18,7 @@ from polytune.frontend.lowering.frame import KernelWalk
 from polytune.frontend.polyhedral.reductions import neutral_element
 from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.frontend.rewrites.forwarding import mentioned
-from polytune.frontend.rewrites.guarded_updates import update_operator
+from polytune.frontend.rewrites.guarded_updates import assigned_under_conditions, update_operator
 from polytune.frontend.scop import Array, ArrayRole
 
 __all__ = ["with_partial_reductions"]
@@ -31,37 +31,45 @@ def with_partial_reductions(nodes: Sequence[Node], kernel: KernelWalk) -> tuple[
         nodes: the program.
         kernel: what the walk over the source has found; it gets the new variables.
     """
-    return tuple(_rewritten(node, None, kernel) for node in nodes)
+    unsure = frozenset(assigned_under_conditions(nodes))
+    return tuple(_rewritten(node, None, kernel, unsure) for node in nodes)
 
 
-def _rewritten(node: Node, loop: RangeLoop | None, kernel: KernelWalk) -> Node:
+def _rewritten(node: Node, loop: RangeLoop | None, kernel: KernelWalk, unsure: frozenset[str]) -> Node:
     """Rewrite what a node contains.
 
     Args:
         node: any node.
         loop: the innermost loop around it.
         kernel: as for `with_partial_reductions`.
+        unsure: the variables that are assigned under conditions: that what is under the same one alone reads them is
+            seen of branches, not of the statements that are made here.
     """
     match node:
         case RangeLoop(iterator=iterator, body=body):
             if iterator in kernel.endings:
                 return node  # what stands outside of its test would run after its end
-            return replace(node, body=_block(body, node, kernel))
+            return replace(node, body=_block(body, node, kernel, unsure))
         case Guard(then=then, otherwise=otherwise):
-            return replace(node, then=_block(then, loop, kernel), otherwise=_block(otherwise, loop, kernel))
+            then, otherwise = (_block(side, loop, kernel, unsure) for side in (then, otherwise))
+            return replace(node, then=then, otherwise=otherwise)
     return node
 
 
-def _block(nodes: Sequence[Node], loop: RangeLoop | None, kernel: KernelWalk) -> tuple[Node, ...]:
-    return tuple(made for node in nodes for made in _statements(_rewritten(node, loop, kernel), loop, kernel))
+def _block(
+    nodes: Sequence[Node], loop: RangeLoop | None, kernel: KernelWalk, unsure: frozenset[str]
+) -> tuple[Node, ...]:
+    inside = (_rewritten(node, loop, kernel, unsure) for node in nodes)
+    return tuple(made for node in inside for made in _statements(node, loop, kernel, unsure))
 
 
-def _statements(node: Node, loop: RangeLoop | None, kernel: KernelWalk) -> Iterator[Node]:
+def _statements(node: Node, loop: RangeLoop | None, kernel: KernelWalk, unsure: frozenset[str]) -> Iterator[Node]:
     """Give a node, and in place of an opaque statement in a loop itself and the reductions of what it adds."""
     if not isinstance(node, Perform) or loop is None or _is_assignment(node):
         yield node
         return
-    groups = _reductions(node, loop, kernel)
+    groups = {} if _reads(node) & unsure else _reductions(node, loop, kernel)
+    groups = {target: operator for target, operator in groups.items() if target.array not in unsure}
     parts = {}
     for target in groups:
         name = kernel.fresh(target.array)
@@ -76,6 +84,12 @@ def _statements(node: Node, loop: RangeLoop | None, kernel: KernelWalk) -> Itera
     for target, part in parts.items():
         update = Assign(target, Binary(groups[target], target, part, target.dtype))
         yield Perform((update,), node.location, node.text)
+
+
+def _reads(node: Perform) -> frozenset[str]:
+    """The names of what a statement reads and does not assign."""
+    assigned = {part.target.array for part in _assignments(node.operations)}
+    return frozenset(mentioned(node.operations).keys() - assigned)
 
 
 def _is_assignment(node: Perform) -> bool:

@@ -253,3 +253,35 @@ def test_integers_wrap_round_as_in_source_order() -> None:
         found = np.zeros(1, np.int8)
         kernel.run(space.configuration(version=version), x, found)
         assert found == wanted, version
+
+
+def until_it_converges(x, w):
+    """Iterations that go on until a break, of which what stands before it is under the same condition."""
+    for i in range(x.shape[0]):
+        rate = 0.5
+        for _ in range(20):
+            value, slope = 0.0, 0.0
+            for t in range(w.shape[0]):
+                discount = (1.0 + rate) ** -t
+                value += w[t] * discount
+                slope += t * w[t] * discount
+            if slope <= 0.0:
+                break
+            rate += value / slope
+            if abs(rate) > 4.0:
+                x[i] = rate
+                break
+
+
+def test_variables_under_one_condition_keep_no_loop_from_being_shared_out() -> None:
+    """Updates that were made apart would read the variables of the iteration before, for all that can be seen."""
+    kernel = polytune.kernel(until_it_converges)
+    given = arguments(9, 3)
+    assert "parallel" in kernel.space(*given)["version"].values
+    kernel(*given)
+    assert "for i: parallel" in kernel.explain()
+    for n in (0, 1, 9):
+        wanted, found = arguments(n, n), arguments(n, n)
+        until_it_converges(*wanted)
+        kernel(*found)
+        np.testing.assert_allclose(found[0], wanted[0], rtol=1e-9)
