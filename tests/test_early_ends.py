@@ -329,3 +329,29 @@ def test_shapes_that_do_not_fit_are_told():
     """For no sizes that fit has the loop more than some of its statements."""
     with pytest.raises(polytune.errors.ArgumentError, match="do not fit"):
         polytune.kernel(never_fitting)(np.ones((6, 6)), 2.0)
+
+
+def under_a_condition_on_data(A, B, out, tol, limit):
+    """There is no iteration where the condition does not hold."""
+    k = 0
+    if B[0, 0] > 15.0:
+        while k < 5 and A[0, k] < 25.0:
+            for i in range(1, A.shape[0]):
+                for j in range(A.shape[1]):
+                    A[i, j] += B[i, k]
+            k += 1
+    out[0] = k
+
+
+def test_a_while_under_a_condition_that_does_not_hold_ends():
+    kernel = polytune.kernel(under_a_condition_on_data)
+    stages = stages_of(under_a_condition_on_data, arguments(0, 4.0, 9))
+    for first in (2.0, 20.0):
+        wanted, found = arguments(1, 4.0, 9), arguments(1, 4.0, 9)
+        for given in (wanted, found):
+            given[1][0, 0] = first
+        check_versions(under_a_condition_on_data, stages, wanted, tiles=((3,),))
+        under_a_condition_on_data(*wanted)
+        kernel(*found)
+        for before, after in zip(wanted[:3], found[:3], strict=True):
+            np.testing.assert_allclose(after, before)

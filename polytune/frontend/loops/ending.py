@@ -50,7 +50,7 @@ def ending_of(frame: Frame, node: ast.For, iterator: str) -> Ending | None:
     """
     ending: Ending | None = getattr(node, "ends", None)
     kernel = frame.kernel
-    if ending is None or not _may_end(frame):
+    if ending is None or not _may_end(frame) or (ending.may_not_begin and frame.conditional):
         return None
     flag = frame.unique(ending.flag)
     if flag not in kernel.knowledge.in_memory:
@@ -111,7 +111,8 @@ def _turns_of(frame: Frame, node: ast.For | ast.While) -> Turns | None:
     """Return the loop that may count in place of another one, if there is one."""
     turns: Turns | None = getattr(node, "instead", None)
     kernel = frame.kernel
-    if turns is None or not _may_end(frame):
+    # Under a condition that does not hold nothing would say that the loop has no iteration.
+    if turns is None or not _may_end(frame) or frame.conditional:
         return None
     is_taken = bool(turns.flag) and frame.unique(turns.flag) in kernel.endings.values()
     return None if is_taken or key_of(frame, node) in kernel.knowledge.not_counting else turns
