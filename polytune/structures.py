@@ -134,7 +134,8 @@ def misplaced(signature: Signature, refusal: UnsupportedSourceError) -> Argument
         signature: of the call.
         refusal: of the kernel, for such a call.
     """
-    odd = {name: part for name, part in signature.structure if not isinstance(part, Leaf) and not _is_function(part)}
+    meant = {name for name, part in signature.structure if isinstance(part, Leaf | Drawing) or _is_function(part)}
+    odd = {name: part for name, part in signature.structure if name not in meant}
     # Of ``image.shape[0]``, ``image[i]`` and ``len(image)`` it is the argument that cannot be used so.
     used = [re.match(r"(?:len\()?(\w*)", each.location.segment) for each in refusal.obstacles]
     names = [found[1] if found else "" for found in used]

@@ -12,6 +12,7 @@ import pytest
 
 import polytune
 from polytune.draws import DRAWS
+from polytune.errors import UnsupportedSourceError
 from polytune.runtime.draws import states
 from polytune.runtime.draws.distributions import DISTRIBUTIONS
 from tests.every_version import check_versions, stages_of
@@ -296,8 +297,19 @@ def in_a_loop(n):
 
 
 def test_loops_make_no_generators():
-    with pytest.raises(polytune.errors.UnsupportedSourceError, match="a loop makes generators"):
+    with pytest.raises(UnsupportedSourceError, match="a loop makes generators"):
         polytune.kernel(in_a_loop)(3)
+
+
+def with_unknown_method(rng, A):
+    for i in range(len(A)):
+        A[i] = rng.undefined()
+
+
+def test_methods_that_generators_do_not_have_are_refused_as_such():
+    with pytest.raises(UnsupportedSourceError, match=r"rng\.undefined is called") as refusal:
+        polytune.kernel(with_unknown_method)(np.random.default_rng(0), np.zeros(3))
+    assert "tuple" not in str(refusal.value)
 
 
 def test_many_generators_may_be_passed():
