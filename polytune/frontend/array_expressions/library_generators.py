@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.drawn_numbers import STATES, drawn_number
+from polytune.frontend.array_expressions.drawn_numbers import GENERATOR, STATES, distribution, drawn_number
 from polytune.frontend.array_expressions.library import library_call
-from polytune.frontend.array_expressions.library_random import DEFAULTS
 from polytune.frontend.array_expressions.sizes import extent
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.promotion import Value, binary, constant
-
-_GENERATOR = "generator"
-"""The name of the parameter that is the generator."""
 
 _DISTRIBUTIONS = {
     "random": (),
@@ -68,7 +62,7 @@ def _call(
         options: how it is given them; see ``polytune.runtime.intrinsics.library.run``, where the generator is the
             argument after the others.
     """
-    generator = call.value(_GENERATOR)
+    generator = call.value(GENERATOR)
     return library_call(
         call.frame,
         call.node,
@@ -83,35 +77,13 @@ def _size(shape: Shape) -> str:
     return " size=shape" if shape else ""
 
 
-def _distribution(name: str, *parameters: str) -> Callable[[ArrayCall], Operand]:
-    """Return what compiles a method of numbers that are given or have NumPy's defaults, and of a size."""
-    dtype = "int64" if name in _OF_INTEGERS else "float64"
-
-    def handler(call: ArrayCall) -> Operand:
-        given = [each for each in parameters if call.given(each)]
-        values = [call.value(each) for each in given]
-        if any(isinstance(value, ArrayValue) and value.ndim for value in values):
-            raise call.refusal(
-                f"arrays as parameters of {call.name}", "draw standard numbers, and compute with them: m + s * x"
-            )
-        shape = call.shape("size") if call.given("size") else ()
-        if not shape:
-            known = {each: constant(number) for each, number in DEFAULTS.get(name, {}).items()}
-            of_one = [call.value(_GENERATOR), *{**known, **dict(zip(given, values, strict=True))}.values()]
-            drawn = drawn_number(call, "generator", name, of_one)
-            if drawn is not None:
-                return drawn
-        options = "".join(f" {each}=@{place}" for place, each in enumerate(given)) + _size(shape)
-        return _call(call, name, values, (shape, dtype), options)
-
-    return handler
-
-
 for _name, _parameters in _DISTRIBUTIONS.items():
-    compiles(getattr(np.random.Generator, _name), _GENERATOR, *_parameters, "size")(_distribution(_name, *_parameters))
+    _method = getattr(np.random.Generator, _name)
+    _dtype = "int64" if _name in _OF_INTEGERS else "float64"
+    compiles(_method, GENERATOR, *_parameters, "size")(distribution("generator", _name, *_parameters, dtype=_dtype))
 
 
-@compiles(np.random.Generator.integers, _GENERATOR, "low", "high", "size", "dtype", "endpoint")
+@compiles(np.random.Generator.integers, GENERATOR, "low", "high", "size", "dtype", "endpoint")
 def _integers(call: ArrayCall) -> Operand:
     dtype = call.dtype("dtype", "int64")
     low = call.value("low")
@@ -124,7 +96,7 @@ def _integers(call: ArrayCall) -> Operand:
         last = low if high is None else high
         stop = binary("+", last, constant(1)) if includes_end else last
         drawn = drawn_number(
-            call, "generator", "integers", [call.value(_GENERATOR), constant(0) if high is None else low, stop]
+            call, "generator", "integers", [call.value(GENERATOR), constant(0) if high is None else low, stop]
         )
         if drawn is not None:
             return drawn
@@ -134,7 +106,7 @@ def _integers(call: ArrayCall) -> Operand:
     return _call(call, "integers", values, (shape, dtype), options)
 
 
-@compiles(np.random.Generator.permutation, _GENERATOR, "x")
+@compiles(np.random.Generator.permutation, GENERATOR, "x")
 def _permutation(call: ArrayCall) -> Operand:
     given = call.value("x")
     if isinstance(given, ArrayValue) and given.ndim:

@@ -7,68 +7,15 @@ from collections.abc import Callable
 import numpy as np
 
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.drawn_numbers import STATES, drawn_number
+from polytune.frontend.array_expressions.drawn_numbers import STATES, distribution, drawn_number
 from polytune.frontend.array_expressions.library import library_call
 from polytune.frontend.array_expressions.sizes import extent
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
-from polytune.frontend.promotion import Value, constant
 
 STATE = STATES["numpy"]
 
 _NAMES = {"random": "random_sample", "ranf": "random_sample", "sample": "random_sample"}
 """Other names of functions."""
-
-DEFAULTS = {
-    "uniform": {"low": 0.0, "high": 1.0},
-    "normal": {"loc": 0.0, "scale": 1.0},
-    "lognormal": {"mean": 0.0, "sigma": 1.0},
-    "exponential": {"scale": 1.0},
-    "poisson": {"lam": 1.0},
-}
-"""The parameters that are not given, of the functions that draw one number in compiled code."""
-
-
-def _number(call: ArrayCall, name: str, given: dict[str, ArrayValue | Value]) -> Operand | None:
-    """One number, drawn by compiled code; None where that has no form of it.
-
-    Args:
-        call: the call.
-        name: of the function that draws it.
-        given: the parameters that are given.
-    """
-    values = {**{key: constant(number) for key, number in DEFAULTS.get(name, {}).items()}, **given}
-    if name == "randint" and len(values) == 1:  # the one bound is the upper one
-        values = {"low": constant(0), "high": values["low"]}
-    return drawn_number(call, "numpy", name, tuple(values.values()))
-
-
-def _distribution(name: str, *parameters: str, dtype: str = "float64") -> Callable[[ArrayCall], Operand]:
-    """Return what compiles a function of numbers that are given or have NumPy's defaults, and of a size.
-
-    Args:
-        name: the function's.
-        parameters: its parameters before the size.
-        dtype: the type of what it gives.
-    """
-
-    def handler(call: ArrayCall) -> Operand:
-        given = [name for name in parameters if call.given(name)]
-        values = [call.value(name) for name in given]
-        if any(isinstance(value, ArrayValue) and value.ndim for value in values):
-            raise call.refusal(
-                f"arrays as parameters of {call.name}", "draw standard numbers, and compute with them: m + s * x"
-            )
-        shape = call.shape("size") if call.given("size") else ()
-        if not shape:
-            drawn = _number(call, name, dict(zip(given, values, strict=True)))
-            if drawn is not None:
-                return drawn
-        options = "".join(f" {each}=@{place}" for place, each in enumerate(given))
-        text = f"numpy.random.{name}{options}{' size=shape' if shape else ''}"
-        return library_call(call.frame, call.node, text, values, [(shape, dtype)], state=STATE)[0]
-
-    return handler
-
 
 for _function, _parameters, _dtype in (
     (np.random.random, (), "float64"),
@@ -108,7 +55,7 @@ for _function, _parameters, _dtype in (
     (np.random.randint, ("low", "high"), "int64"),
 ):
     _name = _NAMES.get(_function.__name__, _function.__name__)
-    compiles(_function, *_parameters, "size")(_distribution(_name, *_parameters, dtype=_dtype))
+    compiles(_function, *_parameters, "size")(distribution("numpy", _name, *_parameters, dtype=_dtype))
 
 
 def _of_shape(name: str) -> Callable[[ArrayCall], Operand]:
