@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from polytune.codegen.load_order import arrays_in_order
 from polytune.codegen.loops import Node, PrivateSum, Program, RegionCall, RegionCode
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
@@ -78,6 +79,7 @@ class _VersionWriter:
             for array in sorted(region.expanded)
         }
         self.summed = frozenset().union(*(region.summed for region in program.regions))
+        self.in_order = arrays_in_order(region.body for region in program.regions)
         self.buffers = [buffer for region in program.regions for buffer in region.buffers]
         self.strips = [strip for region in program.regions for strip in region.strips]
 
@@ -140,7 +142,7 @@ class _VersionWriter:
             if name in elements and name not in local:
                 where = f'$context, {positions[name]}, "{kinds[name]}"'
                 variable = name if self.scop.array(name).ndim else shared_name(name)
-                writer.line(f'{variable} = $attach({where}, "{name}", "{self.scopes()}")')
+                writer.line(f'{variable} = $attach({where}, "{name}", "{self.scopes()}"{self.order(name)})')
         for name in self.storage.scalars:
             if name in arguments:
                 writer.line(f'{name} = $number($context, {positions[name]}, "{self.scop.signature[name].dtype}")')
@@ -151,13 +153,17 @@ class _VersionWriter:
         for number, name in enumerate(self.program.part):
             writer.line(f"{name} = $integer($context, {positions[PART] + number})")
 
+    def order(self, name: str) -> str:
+        """What asks a view to keep the order of loads and stores of an array."""
+        return ', "in order"' if name in self.in_order else ""
+
     def worker_memory(self) -> None:
         """Make the copies of arrays that a worker has: one of each, or one for each point of a tile."""
         writer = self.writer
         for name in sorted(self.copies):
             copy, private = copy_name(name), private_name(name)
             writer.line(f"{copy} = $np.empty({self.shape(name)}, $np.{self.scop.array(name).dtype})")
-            writer.line(f'{private} = $view({copy}, "{private}", "{self.scopes()}")')
+            writer.line(f'{private} = $view({copy}, "{private}", "{self.scopes()}"{self.order(name)})')
         for name, member in self.expansions.items():
             # So many copies as fit into a cache: what the first loop over them computes is there for the next one.
             size = " * ".join(f"({extent})" for extent in self.extents(name))
@@ -167,7 +173,7 @@ class _VersionWriter:
             copies, points = copies_name(name), expanded_name(name)
             shape = ", ".join((f"$tile_{member}", *self.extents(name)))
             writer.line(f"{copies} = $np.empty(({shape}), $np.{self.scop.array(name).dtype})")
-            writer.line(f'{points} = $view({copies}, "{points}", "{self.scopes()}")')
+            writer.line(f'{points} = $view({copies}, "{points}", "{self.scopes()}"{self.order(name)})')
 
     def packed_buffers(self) -> None:
         """Make the memory into which what rows share is copied, and tiles no larger than that."""

@@ -304,7 +304,7 @@ class Interpreter:
                 number=lambda context, position, dtype: getattr(np, dtype)(context[position]),
             ),
             "polytune.runtime.intrinsics.memory": SimpleNamespace(
-                view=lambda array, name, names: Elements(array, name, True, self),
+                view=lambda array, name, names, order=None: Elements(array, name, True, self),
                 keep_alive=lambda array: None,
                 one_by_one=lambda: None,
             ),
@@ -420,7 +420,9 @@ class Interpreter:
         _, writers, readers = self._histories.setdefault(id(array), (array, {}, {}))
         return writers, readers
 
-    def _attach(self, context: dict[int, Any], position: int, kind: str, name: str, names: str) -> Elements:
+    def _attach(
+        self, context: dict[int, Any], position: int, kind: str, name: str, names: str, order: str = ""
+    ) -> Elements:
         assert name in names.split(), f"{name} is none of the arrays {names!r}"
         array = parse_type(kind)
         assert isinstance(array, ArrayType)

@@ -25,6 +25,7 @@ from polytune.frontend.promotion import Value
 from polytune.frontend.scalars.expressions import evaluate
 from polytune.frontend.scalars.numbers import number
 from polytune.frontend.scalars.tuples import inlined_call, item_of, unstarred
+from polytune.frontend.syntax.refusals import counted
 from polytune.frontend.syntax.tuple_variables import fits
 
 
@@ -64,7 +65,8 @@ def assign_tuple(
     if len(items) != len(target.elts):
         raise frame.source.refusal(
             node,
-            f"{len(items)} values are unpacked into {len(target.elts)} names",
+            f"{counted(len(items), 'value')} {'is' if len(items) == 1 else 'are'} unpacked into "
+            f"{counted(len(target.elts), 'name')}",
             "Python would raise an error here",
             "name as many variables as there are values",
         )

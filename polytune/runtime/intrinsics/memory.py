@@ -41,6 +41,7 @@ class View(types.Type):
         aligned: False makes every access tolerate any address.
         scope: the name of the array within ``scopes``.
         scopes: the names of all arrays that do not overlap with one another.
+        in_order: True keeps loads under conditions before stores behind them (``polytune.codegen.load_order``).
     """
 
     def __init__(
@@ -52,11 +53,12 @@ class View(types.Type):
         aligned: bool,
         scope: str,
         scopes: tuple[str, ...],
+        in_order: bool = False,
     ):
         self.dtype, self.ndim, self.layout = dtype, ndim, layout
         self.mutable, self.aligned = mutable, aligned
-        self.scope, self.scopes = scope, scopes
-        flags = ("" if mutable else ", readonly") + ("" if aligned else ", unaligned")
+        self.scope, self.scopes, self.in_order = scope, scopes, in_order
+        flags = ("" if mutable else ", readonly") + ("" if aligned else ", unaligned") + (", in order" * in_order)
         super().__init__(name=f"View({dtype}, {ndim}, {layout}{flags}, {scope} of {' '.join(scopes)})")
 
     @property
@@ -76,7 +78,7 @@ class _ViewModel(models.StructModel):
 
 
 @intrinsic(prefer_literal=True)
-def view(typing_context, array, name, names):
+def view(typing_context, array, name, names, order=None):
     """A view of an array, for use in compiled code only.
 
     Args:
@@ -86,6 +88,7 @@ def view(typing_context, array, name, names):
         name: literal string; which of ``names`` this array is.
         names: literal string; the names, separated by blanks, of all arrays that do not overlap with one another.
             Functions that may be inlined into one another must mean the same arrays by the same ``names``.
+        order: the literal string "in order" where loads under conditions have to stay before the stores behind them.
 
     Raises:
         TypingError: at compile time, when the types or literals are not as described.
@@ -99,7 +102,9 @@ def view(typing_context, array, name, names):
     scope, scopes = name.literal_value, tuple(names.literal_value.split())
     if scope not in scopes:
         raise TypingError(f"view(): {scope!r} is not one of the names {names.literal_value!r}")
-    view_type = View(array.dtype, array.ndim, array.layout, array.mutable, array.aligned, scope, scopes)
+    view_type = View(
+        array.dtype, array.ndim, array.layout, array.mutable, array.aligned, scope, scopes, in_order=order is not None
+    )
 
     def emit(context, builder, sig, args):
         source = context.make_array(sig.args[0])(context, builder, args[0])
@@ -109,7 +114,7 @@ def view(typing_context, array, name, names):
             setattr(result, f"stride_{axis}", builder.extract_value(source.strides, axis))
         return result._getvalue()
 
-    return view_type(array, name, names), emit
+    return view_type(array, name, names, order or types.Omitted(None)), emit
 
 
 @intrinsic
@@ -221,13 +226,29 @@ def alignment_of(context, view_type: View) -> int:
     return context.get_abi_sizeof(context.get_data_type(view_type.dtype)) if view_type.aligned else 1
 
 
+def load_element(context, builder, view_type: View, address: ir.Value) -> ir.Value:
+    """The element at an address, as it lies in memory.
+
+    Args:
+        context, builder: Numba's target context, and where the code goes.
+        view_type: the type of the view that the element is reached through.
+        address: where it is, from ``element_address``.
+    """
+    loaded = builder.load(address, align=alignment_of(context, view_type), typ=context.get_data_type(view_type.dtype))
+    annotate(builder.module, loaded, view_type)
+    if not view_type.in_order:
+        return loaded
+    frozen = ir.Instruction(builder.block, loaded.type, "freeze", [loaded])
+    builder._insert(frozen)  # llvmlite has no method for this instruction
+    return frozen
+
+
 @lower_builtin(operator.getitem, View, types.Integer)
 @lower_builtin(operator.getitem, View, types.BaseTuple)
 def _lower_load(context, builder, sig, args):
     view_type, index_type = sig.args
     address = element_address(context, builder, view_type, index_type, *args)
-    loaded = builder.load(address, align=alignment_of(context, view_type), typ=context.get_data_type(view_type.dtype))
-    annotate(builder.module, loaded, view_type)
+    loaded = load_element(context, builder, view_type, address)
     return context.data_model_manager[view_type.dtype].from_data(builder, loaded)
 
 

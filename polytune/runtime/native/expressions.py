@@ -16,7 +16,7 @@ from numba.core import types
 from numba.extending import _Intrinsic as Intrinsic
 
 from polytune.relations import RELATIONS
-from polytune.runtime.intrinsics.memory import View, alignment_of, annotate, element_address
+from polytune.runtime.intrinsics.memory import View, alignment_of, annotate, element_address, load_element
 from polytune.runtime.intrinsics.vector_operators import FUNCTIONS, of_lanes
 from polytune.runtime.intrinsics.vector_types import Mask, Vector
 from polytune.runtime.native import complex_numbers
@@ -222,9 +222,7 @@ class Expressions:
 
     def _element(self, view: NativeValue, subscripts: ast.expr) -> NativeValue:
         address = self._address(view, subscripts)
-        kind = CONTEXT.get_data_type(view.kind.dtype)
-        loaded = self.builder.load(address, align=alignment_of(CONTEXT, view.kind), typ=kind)
-        annotate(self.builder.module, loaded, view.kind)
+        loaded = load_element(CONTEXT, self.builder, view.kind, address)
         return NativeValue(view.kind.dtype, CONTEXT.data_model_manager[view.kind.dtype].from_data(self.builder, loaded))
 
     def _tuple(self, values: Sequence[NativeValue]) -> NativeValue:

@@ -22,7 +22,6 @@ from polytune.runtime.intrinsics.memory import View, keep_alive
 from polytune.runtime.intrinsics.vector_types import Mask, Vector, storage_of
 from polytune.runtime.native.expressions import Expressions
 from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, llvm_kind, storage_kind
-from polytune.runtime.native.load_order import freeze_loads
 from polytune.runtime.native.narrow_gathers import forbid_vectors, gathers_narrow_elements
 from polytune.runtime.native.operations import CASTS, CONTEXT, Parts
 from polytune.runtime.native.source import parsed
@@ -63,7 +62,6 @@ def lower(function: ast.FunctionDef, names: Mapping[str, Any], symbol: str, *, s
     entry.position_at_end(entry.block)
     entry.branch(begin)
     delay_stores(code)
-    freeze_loads(code)
     return module
 
 

@@ -45,14 +45,14 @@ def _load(builder: ir.IRBuilder, address: ir.Value, position: ir.Value | int) ->
 
 
 @intrinsic(prefer_literal=True)
-def attach(typing_context, context_address, position, kind, name, names):
+def attach(typing_context, context_address, position, kind, name, names, order=None):
     """A view of an array that a context describes.
 
     Args:
         context_address: int64.
         position: literal; the array's first word.
         kind: literal string; its type as ``polytune.signature`` writes it, ``float64[:, ::1]``.
-        name, names: as for ``polytune.runtime.intrinsics.memory.view``.
+        name, names, order: as for ``polytune.runtime.intrinsics.memory.view``.
     """
     literals = (position, kind, name, names)
     if not all(isinstance(literal, types.Literal) for literal in literals):
@@ -62,7 +62,10 @@ def attach(typing_context, context_address, position, kind, name, names):
         raise TypingError(f"attach(): {kind.literal_value!r} is no array")
     scopes = tuple(names.literal_value.split())
     # Arrays that are not aligned are allowed for: an access costs the same on today's processors.
-    view_type = View(_ELEMENTS[array.dtype], array.ndim, array.layout, True, False, name.literal_value, scopes)
+    dtype = _ELEMENTS[array.dtype]
+    view_type = View(
+        dtype, array.ndim, array.layout, True, False, name.literal_value, scopes, in_order=order is not None
+    )
 
     def emit(context, builder, sig, args):
         first = position.literal_value
@@ -76,7 +79,7 @@ def attach(typing_context, context_address, position, kind, name, names):
             setattr(result, f"stride_{axis}", word)
         return result._getvalue()
 
-    return view_type(context_address, *literals), emit
+    return view_type(context_address, *literals, order or types.Omitted(None)), emit
 
 
 @intrinsic

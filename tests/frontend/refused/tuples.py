@@ -29,6 +29,11 @@ def wrong_unpacking(A: "float64[:, ::1]"):
     x, y, z = A.shape
 
 
+@refused("1 value is unpacked into 2 names", "x, y = A.shape")
+def lone_extent(A: "float64[::1]"):
+    x, y = A.shape
+
+
 @mended(wrong_unpacking, SQUARE, "name as many variables as there are values", is_error=True)
 def right_unpacking(A):
     x, y = A.shape

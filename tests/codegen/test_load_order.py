@@ -62,11 +62,16 @@ def in_two_branches(x, w, y):
 
 
 FUNCTIONS = [taken, added_up, counted, on_both_sides, in_two_branches]
+KINDS = [(True, np.float64), (True, np.float32), (True, np.int64), (True, np.int32), (False, np.float64)]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32])
+@pytest.mark.parametrize(("is_native", "dtype"), KINDS)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
-def test_what_is_read_was_there_before_it_was_written(function: Callable[..., Any], dtype: type) -> None:
+def test_what_is_read_was_there_before_it_was_written(
+    function: Callable[..., Any], is_native: bool, dtype: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLYTUNE_NATIVE", str(int(is_native)))
+    monkeypatch.setattr("tests.test_results.KERNELS", {})  # of which each is compiled as it was when first called
     for n in (1, 9, 40, 77):
         random = np.random.default_rng(n)
         x = random.integers(-1, 4, n).astype(np.float64)
