@@ -259,6 +259,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         far."""
         from polytune.explanation import explain
 
+        self._wait_for_versions()
         with defects_named(self.__wrapped__):
             return notebook.ShownText(explain(self))
 
@@ -304,6 +305,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         with defects_named(self.__wrapped__):
             from polytune.report import write_report
 
+            self._wait_for_versions()
             return write_report(self, path)
 
     @shows_frames_of_callers
@@ -371,7 +373,15 @@ class Kernel(CallableKernel, Generic[P, R]):
         return self._modules.name_in_history(signature)
 
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
-        return self._modules.provide(signature, in_background=self.background)
+        return self._provided(signature, may_defer=False)
+
+    def _provided(self, signature: Signature, *, may_defer: bool) -> tuple[str, GeneratedKernel]:
+        return self._modules.provide(signature, in_background=self.background, may_defer=may_defer)
+
+    def _wait_for_versions(self) -> None:
+        """Wait until kernels that calls have been made of have all their versions."""
+        for signature, threads in list(self._generated):
+            self._generate(signature, threads)
 
     def _look_at(self, outside: OutsideValues | None) -> None:
         """Have calls look at what the kernel uses from outside, as it has just been described."""

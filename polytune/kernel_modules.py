@@ -6,6 +6,7 @@ import inspect
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from types import FunctionType
@@ -20,7 +21,8 @@ from polytune.forking import renew_lock_at_fork
 from polytune.identity import KernelIdentity
 from polytune.module_cache import DecidingExtents, Place, compiler_digest, deciding_extents, module_cache
 from polytune.normal_form import NormalForm, normal_location, original_location
-from polytune.runtime.background.compiler import background
+from polytune.runtime.background.compiler import background, is_enabled
+from polytune.runtime.background.versions import DeferredVersions, version_maker
 from polytune.runtime.calls.collector import collector_paused
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.machine import machine, vector_registers
@@ -117,7 +119,9 @@ class KernelModules:
                     note_guesses(error, self._function, stages.signature)
                 raise
 
-    def provide(self, signature: Signature, *, in_background: bool) -> tuple[str, GeneratedKernel]:
+    def provide(
+        self, signature: Signature, *, in_background: bool, may_defer: bool = False
+    ) -> tuple[str, GeneratedKernel]:
         """Return the generated kernel for argument types, and its name in the history.
 
         Where short extents are known and the source is refused for these, it is the kernel for any, whose calls say
@@ -126,16 +130,19 @@ class KernelModules:
         Args:
             signature: the types.
             in_background: whether versions are going to be compiled in the background.
+            may_defer: whether versions that take long to look for may be made there, too, while calls run others.
         """
         general = self._general.get(replace(signature, any_subscripts=False))
+        may_defer = may_defer and in_background and is_enabled() and machine().cores > 1
         try:
-            return self._provide(signature, in_background=in_background)
+            return self._provide(signature, in_background=in_background, may_defer=may_defer)
         except UnsupportedSourceError:
             if general is None:
                 raise
-        return self._provide(replace(general, any_subscripts=signature.any_subscripts), in_background=in_background)
+        general = replace(general, any_subscripts=signature.any_subscripts)
+        return self._provide(general, in_background=in_background, may_defer=may_defer)
 
-    def _provide(self, signature: Signature, *, in_background: bool) -> tuple[str, GeneratedKernel]:
+    def _provide(self, signature: Signature, *, in_background: bool, may_defer: bool) -> tuple[str, GeneratedKernel]:
         with self._lock, defects_named(self._function):
             while True:
                 described = self._described(signature)
@@ -146,23 +153,56 @@ class KernelModules:
                 forms = [
                     NormalForm(function, k) for k, function in enumerate(self.identity.source_functions(signature))
                 ]
+                original = partial(original_location, forms)
+                deferred: DeferredVersions[GeneratedKernel] | None = None
                 if module is None:
                     if in_background and machine().cores > 1:
                         background.expect()  # while the source is analysed
                     places = partial(normal_location, forms)
+                    later: Future[str] | None = None
                     try:
                         lowered = self._taken(signature, described)
-                        source = self.text(signature, devices=with_devices, places=places, lowered=lowered)
+                        if may_defer and not with_devices:
+                            source, later = self._begun(signature, places, lowered)
+                        else:
+                            source = self.text(signature, devices=with_devices, places=places, lowered=lowered)
                     except UnsupportedSourceError as refusal:
                         raise misplaced(signature, refusal) or refusal from None
                     if self.identity.values is not None and self.identity.values.changed():  # while it was compiled
                         self.identity.forget()
                         continue
-                    module = module_cache().store(identity, source)
+                    if later is None:
+                        module = module_cache().store(identity, source)
+                    else:
+                        module = module_cache().store(key_of("versions at once", identity), source)
+                        deferred = DeferredVersions(later, partial(_kernel_of_text, identity, original))
                 else:
                     _LOGGER.info("%s(%s): its versions are in the disk cache", self._function.__name__, signature)
                 name = self.identity.name_in_history(self._function.__name__, signature)
-                return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
+                return name, GeneratedKernel(module, original, identity[:16], deferred)
+
+    def _begun(
+        self, signature: Signature, places: Callable[[SourceLocation], SourceLocation], lowered: Lowered | None
+    ) -> tuple[str, Future[str] | None]:
+        """The text of a module for a first call, and that of the module with all versions, which is going to be made
+        beside the application; None where the first one has all, as they do not take long.
+
+        Args:
+            signature: the types of the arguments.
+            places: under what name they are to know a place of the source.
+            lowered: the function as it is lowered for these types, where it has been.
+        """
+        from polytune.deferred.packing import pack
+        from polytune.frontend.analyse import lower_function
+
+        with collector_paused():
+            if lowered is None:
+                lowered = lower_function(self._function, signature, strict=self._strict)
+            stages = replace(self.stages(signature), places=places, lowered=lowered)
+            packed = pack(stages, lowered)  # before the frontend goes on with it
+            stages = replace(stages, may_defer=packed is not None)
+            later = version_maker.make(packed) if packed is not None and stages.defers else None
+            return written_module(stages), later
 
     def _taken(self, signature: Signature, described: tuple[str, ...]) -> Lowered | None:
         """Return the function as it has just been lowered for the same types and the same things from outside.
@@ -243,3 +283,10 @@ class KernelModules:
                 self._deciding.clear()
                 self._types_of_source = None
             return is_changed
+
+
+def _kernel_of_text(
+    identity: str, original: Callable[[SourceLocation], SourceLocation], source: str
+) -> GeneratedKernel:
+    """The kernel with all versions, whose text has been made beside the application."""
+    return GeneratedKernel(module_cache().store(identity, source), original, identity[:16])

@@ -61,6 +61,10 @@ class NormalForm:
         self._function = function
         self.file = f"<{function.__name__} {number}>"
 
+    def __getstate__(self) -> dict[str, object]:
+        """The places alone, for another process to name them by; it has no function to find them in."""
+        return {"file": self.file, "file_of_user": self.file_of_user, "_pairs": self._pairs}
+
     @cached_property
     def _pairs(self) -> list[tuple[SourceLocation, SourceLocation]]:
         """Each node's place in the user's file and in the normal form."""

@@ -33,7 +33,7 @@ from polytune.runtime.devices.backends import KINDS
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality
-from polytune.schedule.candidate import Attempted, Candidate, Known, candidate_schedules
+from polytune.schedule.candidate import Attempted, Candidate, Known, Order, candidate_schedules
 from polytune.schedule.counting.counts import Counts, count
 from polytune.schedule.orders.grouped import GROUPED
 from polytune.schedule.orders.scheduled import COINCIDENT, DISTRIBUTED, FUSED, REASSOCIATED, TILED
@@ -86,6 +86,10 @@ SECONDS = 6.0
 use half of it, plans three quarters, so that there is time to generate what was found.  A first call takes up to two
 seconds more, for the phase that was at work when the time ended, and for Numba."""
 
+MOST_AT_ONCE = 200
+"""The largest kernel, by the constraints of its dependences, of which a first call waits for all versions: they take
+about half a second.  Of larger ones it takes what follows the source order; the others can be made beside it."""
+
 FIRST_CALL = 10.0
 """The processor time that a first call may take in all, in seconds."""
 
@@ -112,6 +116,9 @@ TRANSFORMS = Transforms(
 """The transforms that may follow an order, as they are tried: first those that change its plan, then those that rewrite
 the loop IR of that."""
 
+AT_ONCE = Transforms(of_plans=(PARALLEL,), of_loops=())
+"""The transforms of a kernel whose others are deferred."""
+
 Result = TypeVar("Result")
 
 
@@ -136,7 +143,7 @@ class Stages:
     ``devices`` says whether the module is to have a version for devices, ``target`` what processor it is for, ``time``
     how much processor time is left for versions that can be done without, ``places`` under what name the module knows a
     place of the source, ``lowered`` the function as the frontend has lowered it already, if it has, ``may_end`` whether
-    the code may end loops early.
+    the code may end loops early, ``may_defer`` whether versions that take long to look for may be left to other stages.
     """
 
     function: FunctionType
@@ -148,6 +155,7 @@ class Stages:
     time: ProcessorTime = field(default_factory=lambda: ProcessorTime(SECONDS), repr=False, compare=False)
     lowered: Lowered | None = field(default=None, repr=False, compare=False)
     may_end: bool = True
+    may_defer: bool = False
 
     @cached_property
     @_timed()
@@ -175,6 +183,19 @@ class Stages:
     def dependences(self) -> Dependences:
         """Return what must come before what."""
         return compute_dependences(self.scop)
+
+    @property
+    def defers(self) -> bool:
+        """Return whether these are the versions of the source order alone, as the others take long to look for."""
+        return self.may_defer and not self.devices and self.dependences.constraints > MOST_AT_ONCE
+
+    @property
+    def _orders(self) -> tuple[Order, ...]:
+        return (SOURCE,) if self.defers else ORDERS
+
+    @property
+    def _transforms(self) -> Transforms:
+        return AT_ONCE if self.defers else TRANSFORMS
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -210,7 +231,7 @@ class Stages:
     @_timed(0.5)
     def _scheduled(self) -> Attempted[Candidate]:
         found = candidate_schedules(
-            self.dependences, ORDERS, lambda candidate: is_of_source(candidate) and check_legality(candidate)
+            self.dependences, self._orders, lambda candidate: is_of_source(candidate) and check_legality(candidate)
         )
         # The source order is legal, and complete, whether or not isl can prove it in time.
         check_legality(found.made[0])
@@ -219,12 +240,12 @@ class Stages:
     @cached_property
     @_timed(0.75)
     def _planned(self) -> Attempted[Plan]:
-        return make_plans(self.candidates, TRANSFORMS)
+        return make_plans(self.candidates, self._transforms)
 
     @cached_property
     @_timed()
     def _generated(self) -> Attempted[Program]:
-        made = make_programs(self.plans, self.target, TRANSFORMS)
+        made = make_programs(self.plans, self.target, self._transforms)
         return replace(made, made=compiled_in_time(made.made, FIRST_CALL - self.time.used))
 
     @cached_property

@@ -162,6 +162,10 @@ class Signature:
         # Every call of a kernel looks its signature up.
         object.__setattr__(self, "_hash", hash((self.arguments, self.structure, self.any_subscripts)))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # hashes are others in each process
+
     def __hash__(self) -> int:
         return self._hash
 

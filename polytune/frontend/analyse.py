@@ -65,11 +65,9 @@ def analyse(
             that stands in its way.
         ValueError: the signature names other arguments than the function.
     """
-    source = read_source(function)
     if lowered is None:
-        refused = refused_arguments(source, signature)
-        lowered = lower(source, signature, strict=strict, may_end=may_end, refused=refused)
-    kernel = lowered.kernel
+        lowered = lower_function(function, signature, strict=strict, may_end=may_end)
+    source, kernel = lowered.source, lowered.kernel
     extents = {place: as_index(extent.expression) for place, extent in kernel.extents.items()}
     prefix, tests = _statement_prefix(kernel), signature.any_subscripts
     model = ModelBuilder(kernel.affine, kernel.locations, extents, prefix, tests, kernel.endings)
@@ -129,6 +127,24 @@ def analyse(
         size_conditions=size_conditions,
         early_ends=tuple(replace(end, start=replace_parameters(end.start, replaced)) for end in model.ends),
     )
+
+
+def lower_function(function: Any, signature: Signature, *, strict: bool = False, may_end: bool = True) -> Lowered:
+    """A Python function as a typed program, with which ``analyse`` goes on.
+
+    Args:
+        function: a plain function, or an object whose ``__wrapped__`` is one.
+        signature: the types of its arguments, by name and in order.
+        strict: whether sums keep their source order.
+        may_end: whether the code of versions may end loops early.
+
+    Raises:
+        UnsupportedSourceError: the source is outside the language.
+        ValueError: the signature names other arguments than the function.
+    """
+    source = read_source(function)
+    refused = refused_arguments(source, signature)
+    return lower(source, signature, strict=strict, may_end=may_end, refused=refused)
 
 
 def _statement_prefix(kernel: KernelWalk) -> str:

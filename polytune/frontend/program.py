@@ -54,6 +54,12 @@ class ElementLocations:
     def __init__(self) -> None:
         self._known: dict[int, tuple[Element, SourceLocation]] = {}
 
+    def __getstate__(self) -> dict[str, list[tuple[Element, SourceLocation]]]:
+        return {"known": [*self._known.values()]}  # identities are others where this is read
+
+    def __setstate__(self, state: dict[str, list[tuple[Element, SourceLocation]]]) -> None:
+        self._known = {id(element): (element, location) for element, location in state["known"]}
+
     def record(self, element: Element, location: SourceLocation) -> Element:
         self._known[id(element)] = (element, location)
         return element

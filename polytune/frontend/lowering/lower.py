@@ -57,10 +57,11 @@ from polytune.signature import ScalarType, Signature
 
 @dataclass(frozen=True)
 class Lowered:
-    """A kernel as a typed program, with the tables that were filled on the way."""
+    """A kernel as a typed program, with the tables that were filled on the way, and its source."""
 
     kernel: KernelWalk
     nodes: tuple[Node, ...]
+    source: Source
 
 
 def lower(
@@ -135,7 +136,7 @@ def _lower(
         if grown == knowledge.kinds and unknown == knowledge.unknown:
             impossible = list(_impossible(kernel, source, nodes))
             if not kernel.skipped and not impossible and not is_refused:
-                return Lowered(kernel, tuple(nodes))
+                return Lowered(kernel, tuple(nodes), source)
             obstacles = list(dict.fromkeys([*obstacles, *impossible]))
             raise UnsupportedSourceError.of(in_source_order(obstacles, source.file))
         knowledge.kinds = grown

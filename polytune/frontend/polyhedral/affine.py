@@ -6,6 +6,8 @@ made of them, so that an expression means the same at any loop depth.  Objects a
 
 from __future__ import annotations
 
+from typing import Any
+
 import islpy as isl
 
 from polytune.frontend.expression import (
@@ -59,6 +61,15 @@ class AffineBuilder:
         self._functions: dict[Expression, isl.PwAff] = {}
         self.counters: dict[str, bool] = {}
         self.preserving: set[Expression] = set()
+
+    def __getstate__(self) -> dict[str, object]:
+        """All but the objects that can be made again."""
+        names = ("context", "parameters", "counters", "preserving")
+        return {name: self.__dict__[name] for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(context=state["context"])  # type: ignore[misc]
+        self.__dict__ |= state
 
     def forget_counters(self) -> None:
         """Forget the loops inside of statements: the next walk over a kernel finds its own."""

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 
 from polytune.runtime.background.protocol import READY, Answer, Request
 
@@ -26,13 +27,16 @@ class WorkerError(Exception):
 
 
 class WorkerProcess:
-    """A process that compiles what it is asked to, one function at a time.
+    """A process that compiles what it is asked to, one function at a time, or makes versions of one kernel at a time.
+
+    Args:
+        module: what it runs; by default what compiles functions.
 
     Raises:
         WorkerError: it cannot be started.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = _MODULE) -> None:
         # In an application that has Python built in, the "interpreter" is the application itself.
         if not sys.executable or getattr(sys, "frozen", False):
             raise WorkerError("there is no Python interpreter to run")
@@ -40,7 +44,7 @@ class WorkerProcess:
         path = [os.path.abspath(entry) for entry in sys.path if isinstance(entry, str)]
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", _MODULE],
+                [sys.executable, "-P", "-m", module],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -78,15 +82,11 @@ class WorkerProcess:
         Raises:
             WorkerError: it ends, says something else, or says nothing for minutes; then it is ended.
         """
-        limit = threading.Timer(_START_SECONDS, self._process.kill)
-        limit.daemon = True
-        limit.start()
         try:
-            line = self._read()
+            with self._ended_after(_START_SECONDS):
+                line = self._read()
         except (OSError, ValueError):
             line = ""
-        finally:
-            limit.cancel()
         if line.strip() != READY:
             raise WorkerError(f"it did not start ({self.end()})")
 
@@ -102,6 +102,44 @@ class WorkerProcess:
             return Answer.read(self._read())
         except (OSError, ValueError) as error:
             raise WorkerError(f"the process that compiled it ended ({self.end()})") from error
+
+    def versions_of(self, packed: bytes, seconds: float) -> str:
+        """Have the versions of a kernel made, and wait for the text of its module.
+
+        Args:
+            packed: the kernel, as the process reads it.
+            seconds: after how many it is ended, if it has not answered.
+
+        Raises:
+            WorkerError: the process has ended over it, or cannot make them; then it is ended.
+        """
+        assert self._process.stdin is not None and self._process.stdout is not None
+        try:
+            with self._ended_after(seconds):
+                rest = memoryview(b"%d\n" % len(packed) + packed)
+                while rest:
+                    rest = rest[self._process.stdin.write(rest) :]
+                missing = int(self._read())
+                parts: list[bytes] = []
+                while missing > 0:
+                    parts.append(self._process.stdout.read(missing))
+                    if not parts[-1]:
+                        raise ValueError("the text is cut off")
+                    missing -= len(parts[-1])
+            return b"".join(parts).decode()
+        except (OSError, ValueError) as error:
+            raise WorkerError(f"the process that made versions ended ({self.end()})") from error
+
+    @contextlib.contextmanager
+    def _ended_after(self, seconds: float) -> Iterator[None]:
+        """End the process where a block takes longer."""
+        limit = threading.Timer(seconds, self._process.kill)
+        limit.daemon = True
+        limit.start()
+        try:
+            yield
+        finally:
+            limit.cancel()
 
     def _read(self) -> str:
         assert self._process.stdout is not None

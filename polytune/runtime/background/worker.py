@@ -11,48 +11,31 @@ import importlib.util
 import os
 import sys
 import threading
-import time
 import warnings
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TextIO
+from typing import Any
 
 from polytune.errors import CompilationError
 from polytune.runtime.background.protocol import READY, Answer, Request
+from polytune.runtime.background.serving import end_with, only_answers
 from polytune.runtime.modules.cache import MODULE_NAMES
 from polytune.runtime.modules.trust import read_trusted
 from polytune.runtime.teams.entries import entry_of, is_kept
 
-_SECONDS_BETWEEN_LOOKS = 2.0
-"""The seconds between two looks at whether the application is still there."""
-
 
 def main() -> None:
     """Answer requests until there are no more."""
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     warnings.simplefilter("ignore")  # nobody would read them
     sys.dont_write_bytecode = True
-    answers = _only_answers()
+    answers = only_answers()
     print(READY, file=answers, flush=True)
     modules: dict[tuple[str, str], ModuleType] = {}
     for line in sys.stdin:
         request = Request.read(line)
         answers.write(_answer(request, modules).line())
         answers.flush()
-
-
-def _end_with(parent: int) -> None:
-    """End this process soon after its parent; the end of the input says so too, but not while others hold it open."""
-    while os.getppid() == parent:
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
-    os._exit(0)
-
-
-def _only_answers() -> TextIO:
-    """Standard output for answers alone; what else is printed goes to standard error."""
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return answers
 
 
 def _answer(request: Request, modules: dict[tuple[str, str], ModuleType]) -> Answer:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from polytune.errors import CompilationError, DeviceError, SpaceError
@@ -22,6 +23,8 @@ from polytune.tracebacks import shorten
 from polytune.tuner import Configuration, OnlineTuner, Space
 
 __all__ = ["CallableKernel"]
+
+_LONG_CALL = 5e-3  # seconds: some hundred such calls take as long as making all versions
 
 _MOST_OVERHEAD = 1e-3  # seconds: what is longer is another program's turn
 
@@ -62,7 +65,15 @@ class CallableKernel(PreparingKernel):
     def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
         """Make a call that goes the long way, in a mode of tuning."""
         started = time.perf_counter()
-        call = self._prepare(arguments, keywords)
+        may_defer = mode == "on" and self.background and self._may_defer and not self._loaded
+        call = self._prepare(arguments, keywords, may_defer=may_defer)
+        if call.generated.deferred is not None:
+            if not self._takes_long(call):
+                try:
+                    return self._call_untuned(call, mode)
+                except CompilationError:
+                    pass  # nothing has been written, and there are other versions
+            call = self._prepare(arguments, keywords)
         case = call.case
         if mode == "off" or case in self._failed:
             return self._call_untuned(call, mode)
@@ -83,6 +94,16 @@ class CallableKernel(PreparingKernel):
             known = [*best_known(tuner, case in self._given)]
             return self._call_first(call, mode, tuner.space, known, lambda ran: FixedChoice(ran, tuner))
         return self._call_tuned(call, tuner, started)
+
+    def _takes_long(self, call: PreparedCall) -> bool:
+        """Return whether a call is expected to take longer than it takes to make the versions that are deferred."""
+        assert call.generated.deferred is not None
+        call.generated.deferred.sizes = call.invocation.parameters
+        with self._failed.noted(call.case):
+            choices, sizes = call.generated.first_choices, call.invocation.parameters
+            seconds = choices.prediction(sizes).seconds(choices.promising(sizes)[0])
+            return seconds is not None and seconds > _LONG_CALL
+        return False
 
     def _call_untuned(self, call: PreparedCall, mode: str) -> Any:
         """Run a call's first choice, or what was best when its tuner failed."""
@@ -135,7 +156,14 @@ class CallableKernel(PreparingKernel):
         """
         structure = call.case.signature.structure
         settled = self._settled[mode]
-        settled.note(call.generated, choice, configuration, call.invocation, call.case.threads, structure=structure)
+        note = partial(settled.note, call.generated, choice, configuration, call.invocation, call.case.threads)
+        if call.generated.deferred is None:
+            note(structure=structure)
+            return
+        with self._lock:  # unless all versions have taken its place meanwhile
+            _, newest = self._generated.get((call.case.signature, call.case.threads), (call.name, None))
+            if newest is call.generated:
+                note(structure=structure)
 
     def _call_tuned(self, call: PreparedCall, tuner: OnlineTuner, started: float) -> Any:
         """Run a call in the configuration that a tuner chooses, and tell it what that took.

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from polytune.errors import ArgumentError, UncommonSubscriptError
 from polytune.forking import renew_lock_at_fork
 from polytune.history.store import HistoryStore, default_store
+from polytune.runtime.background.versions import DeferredVersions
 from polytune.runtime.calls.argument_binding import ArgumentBinding
 from polytune.runtime.calls.arguments import signature_of
 from polytune.runtime.calls.failed_tuners import FailedTuners
@@ -34,6 +37,12 @@ from polytune.tracebacks import shows_frames_of_callers
 from polytune.tuner import Budget, Configuration, OnlineTuner, Search, Space, check_nodes, check_search
 
 __all__ = ["PreparedCall", "PreparingKernel", "Provider"]
+
+_LONGEST_COMPILATION = 30.0
+"""The seconds for which the first choice among all versions is waited for: then a call compiles it."""
+
+_BETWEEN_LOOKS = 0.01
+"""The seconds between two looks at whether it is compiled."""
 
 Provider = Callable[[Signature], tuple[str, GeneratedKernel]]
 """Gives for a type signature a name that is the same in every process, and the generated kernel."""
@@ -114,6 +123,7 @@ class PreparingKernel(TunableKernel):
         self._outside: OutsideValues | None = None
         self._settled = {mode: SettledCalls() for mode in MODES}
         self._is_frozen = False
+        self._may_defer = True
         self._loaded = {}
         self._given = set()
         self._seed = seed
@@ -233,13 +243,18 @@ class PreparingKernel(TunableKernel):
             signature = replace(signature, structure=structure)
         return _Accepted(self._with_extents(signature, values), values, at_home)
 
-    def _prepare(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> PreparedCall:
-        return self._fitted(self._accept(arguments, keywords), current_threads())
+    def _prepare(
+        self, arguments: tuple[Any, ...], keywords: dict[str, Any], *, may_defer: bool = False
+    ) -> PreparedCall:
+        return self._fitted(self._accept(arguments, keywords), current_threads(), may_defer=may_defer)
 
-    def _fitted(self, accepted: _Accepted, threads: int) -> PreparedCall:
+    def _fitted(self, accepted: _Accepted, threads: int, *, may_defer: bool = False) -> PreparedCall:
         """A call whose arguments fit; where its subscripts are uncommon, by the kernel that takes any."""
         signature, values, at_home = accepted
-        name, generated = self._generated.get((signature, threads)) or self._generate(signature, threads)
+        found = self._generated.get((signature, threads))
+        if found is None or found[1].deferred is not None:
+            found = self._generate(signature, threads, may_defer=may_defer)
+        name, generated = found
         invocation: Invocation | None = None
         try:
             invocation = generated.prepare(values, at_home)
@@ -247,7 +262,8 @@ class PreparingKernel(TunableKernel):
             if signature.any_subscripts or not self._takes_any_subscripts:
                 raise
         if invocation is None:
-            return self._fitted(accepted._replace(signature=replace(signature, any_subscripts=True)), threads)
+            accepted = accepted._replace(signature=replace(signature, any_subscripts=True))
+            return self._fitted(accepted, threads, may_defer=may_defer)
         case = Case(signature, invocation.parameters, threads, invocation.places)
         return PreparedCall(name, generated, invocation, case)
 
@@ -287,16 +303,73 @@ class PreparingKernel(TunableKernel):
         for tuner in tuners:
             tuner.save()
 
-    def _generate(self, signature: Signature, threads: int) -> tuple[str, GeneratedKernel]:
-        """The kernel for types of arguments and a number of threads, whose code is the same for each."""
+    def _generate(self, signature: Signature, threads: int, *, may_defer: bool = False) -> tuple[str, GeneratedKernel]:
+        """The kernel for types of arguments and a number of threads, whose code is the same for each.
+
+        Args:
+            signature: the types.
+            threads: how many.
+            may_defer: whether it may have few versions for now, where the others take long to make.
+        """
+        while True:
+            with self._lock:
+                same: tuple[str, GeneratedKernel] | None = None
+                found = self._generated.get((signature, threads))
+                is_new = found is None
+                if found is None:
+                    same = next((each for (types, _), each in self._generated.items() if types == signature), None)
+                    found = (
+                        self._provided(signature, may_defer=may_defer) if same is None else (same[0], same[1].again())
+                    )
+                    check_nodes(self._search, found[1].space)
+                    self._generated[signature, threads] = found
+            deferred = found[1].deferred
+            if deferred is None:
+                return found
+            if is_new and same is None:
+                deferred.then(partial(self._take_versions, signature, deferred))
+            if deferred.are_lost:
+                self._exchange(signature, deferred, None)
+            elif may_defer:
+                return found
+            else:
+                deferred.wait()
+
+    def _provided(self, signature: Signature, *, may_defer: bool) -> tuple[str, GeneratedKernel]:
+        """The kernel that the provider gives; its versions may be few for now, where that can make the others later."""
+        return self._provider(signature)
+
+    def _take_versions(
+        self, signature: Signature, deferred: DeferredVersions[GeneratedKernel], whole: GeneratedKernel | None
+    ) -> None:
+        """Have calls run all versions, when the first choice among them has been compiled beside the application.
+
+        Args:
+            signature: the types of the arguments.
+            deferred: the versions.
+            whole: the kernel that has them; None where they could not be made beside the application.
+        """
+        if whole is None:
+            self._may_defer = False
+        elif deferred.sizes is not None:
+            first, latest = whole.first_choices.promising(deferred.sizes)[0], time.monotonic() + _LONGEST_COMPILATION
+            while not whole.is_ready(first) and time.monotonic() < latest:
+                time.sleep(_BETWEEN_LOOKS)
+        self._exchange(signature, deferred, whole)
+
+    def _exchange(
+        self, signature: Signature, deferred: DeferredVersions[GeneratedKernel], whole: GeneratedKernel | None
+    ) -> None:
+        """Put a kernel with all versions in the place of one that has few; with None, have it generated anew."""
         with self._lock:
-            found = self._generated.get((signature, threads))
-            if found is None:
-                same = next((each for (types, _), each in self._generated.items() if types == signature), None)
-                found = self._provider(signature) if same is None else (same[0], same[1].again())
-                check_nodes(self._search, found[1].space)
-                self._generated[signature, threads] = found
-            return found
+            for types, threads in list(self._generated):
+                name, generated = self._generated[types, threads]
+                if types == signature and generated.deferred is deferred:
+                    del self._generated[types, threads]
+                    if whole is not None:
+                        self._generated[types, threads] = name, whole
+                        whole = whole.again()
+            self._unsettle()
 
     def _without_lost_devices(self, case: Case, generated: GeneratedKernel) -> GeneratedKernel:
         """The generated kernel with the devices that are left, and no tuner that knows of more."""

@@ -18,6 +18,7 @@ from polytune.errors import (
     SpaceError,
     SubscriptError,
 )
+from polytune.runtime.background.versions import DeferredVersions
 from polytune.runtime.calls.arguments import check_overlap
 from polytune.runtime.calls.bound_run import BoundRun, scalars_together
 from polytune.runtime.calls.index_headers import prepare_header_tests
@@ -58,10 +59,15 @@ class GeneratedKernel(ArgumentPlaces):
         first_choices: the configurations that calls begin with.
         places: where in the user's source is what messages speak of.
         code: what tells the generated code from that of other versions of the compiler.
+        deferred: all versions of the kernel, where the module has few of them, as the others take long to make.
     """
 
     def __init__(
-        self, module: ModuleType, places: Callable[[SourceLocation], SourceLocation] | None = None, code: str = ""
+        self,
+        module: ModuleType,
+        places: Callable[[SourceLocation], SourceLocation] | None = None,
+        code: str = "",
+        deferred: DeferredVersions[GeneratedKernel] | None = None,
     ):
         """
         Args:
@@ -69,6 +75,7 @@ class GeneratedKernel(ArgumentPlaces):
             places: where in the user's source now is what the module knows under other places; None where it knows
                 them.
             code: what tells the generated code from that of other versions of the compiler.
+            deferred: the attribute.
         """
         self._partitioned = getattr(module, "PARTITIONED", None)
         parts = () if self._partitioned is None else self._partitioned.parts
@@ -79,6 +86,7 @@ class GeneratedKernel(ArgumentPlaces):
         super().__init__(module, Contexts(module, part_words, most_sizes))
         self.places = places
         self.code = code
+        self.deferred = deferred
         self._execution: Execution | None = None
         self._devices: tuple[Device, ...] = ()
         self.space = self._space()
@@ -133,7 +141,7 @@ class GeneratedKernel(ArgumentPlaces):
 
     def again(self) -> GeneratedKernel:
         """The same kernel, for other threads or other devices."""
-        return GeneratedKernel(self.module, self.places, self.code)
+        return GeneratedKernel(self.module, self.places, self.code, self.deferred)
 
     def prepare(self, values: tuple[Any, ...], at_home: Mapping[str, Residence] | None = None) -> Invocation:
         """Check a call's arguments; nothing is written.

@@ -1,0 +1,1 @@
+"""Versions that are made beside the application, while its calls run what is there at once."""
