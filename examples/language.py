@@ -265,6 +265,12 @@ def masked(A: "float64[::1]"):
 
 
 @polytune.kernel
+def sums_above(A: "float64[:, ::1]"):
+    above = A[:, 0] > 0.5
+    return A[above, 1].sum(), A[above].sum(axis=0)
+
+
+@polytune.kernel
 def view(A: "float64[:, ::1]", y: "float64[::1]"):
     row = A[1]
     for j in range(len(y)):

@@ -12,7 +12,14 @@ from polytune.frontend.array_expressions.data_subscripts import is_of_data, with
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.flat import flat_part, is_flat
 from polytune.frontend.array_expressions.gathering import gathered, scatter
-from polytune.frontend.array_expressions.masks import is_chosen, masked_target, named, read_index, store_masked
+from polytune.frontend.array_expressions.masks import (
+    is_chosen,
+    masked_target,
+    named,
+    reading_once,
+    selected,
+    store_masked,
+)
 from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.reading import is_element, mentions_arrays, number_reader
 from polytune.frontend.array_expressions.reshaping import reshaped_in_place
@@ -76,13 +83,14 @@ def assign_part(
         )
         return
     if any(mentions_arrays(frame, item) for item in items if not isinstance(item, ast.Slice)):
-        mask, evaluate = read_index(frame, target, evaluate)
         base = as_array(computed(frame, node, evaluate(frame, target.value)))
-        if mask is not None and mask.ndim >= base.ndim:
-            masked = masked_target(frame, target, base, mask)
-            if is_chosen(masked, value):
-                store_masked(frame, node, masked, value, symbol)
-                return
+        evaluate = reading_once(frame, target, evaluate)
+        numbers = number_reader(evaluate), number_reader(evaluate, is_subscript=True)
+        selection = selected(frame, target, base, evaluate, *numbers)
+        masked = None if selection is None else masked_target(selection)
+        if masked is not None and is_chosen(masked, value):
+            store_masked(frame, node, masked, value, symbol)
+            return
         found = gathered(frame, target, base, items, evaluate, number_reader(evaluate))
         if found.base is not base:
             raise frame.source.refusal(
@@ -170,6 +178,10 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
         UnsupportedSourceError: then, that is not possible.
     """
     name = target.id
+    if isinstance(operand, Selection) and not operand.is_of_elements:
+        found = computed(frame, node, operand)
+        assert isinstance(found, ArrayValue)
+        operand = found
     if isinstance(operand, Selection):
         if name in frame.pinned:
             raise _is_another_one(frame, node, name)

@@ -8,7 +8,14 @@ import numpy as np
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise, narrowed
+from polytune.frontend.array_expressions.elementwise import (
+    arithmetic,
+    cast_array,
+    chosen,
+    computed,
+    elementwise,
+    narrowed,
+)
 from polytune.frontend.array_expressions.reductions import COMMON, Reduced, reduced_operand, total
 from polytune.frontend.array_expressions.short_sums import written_out
 from polytune.frontend.array_expressions.temporaries import kept
@@ -19,11 +26,16 @@ from polytune.frontend.scalars import functions
 from polytune.frontend.scalars.complex_numbers import squared_magnitude
 
 
-def _count(reduced: Reduced, dtype: str) -> Value:
-    """Return how many elements each result is made of."""
+def _count(frame: Frame, node: ast.AST, reduced: Reduced, dtype: str) -> Value:
+    """Return how many elements each result is made of, as a number of a type."""
     count: Value = constant(1)
-    for extent in reduced.extents:
+    for extent in reduced.unmasked_extents:
         count = promotion.binary("*", count, Value(extent, weak=True))
+    if reduced.selection is not None:
+        mask = reduced.selection.mask
+        selected = computed(frame, node, total(Reduced(mask, range(mask.ndim), False), "int64"))
+        assert isinstance(selected, Value)
+        count = promotion.binary("*", selected, count)
     return promotion.cast(count, dtype)
 
 
@@ -36,9 +48,7 @@ def mean_of(frame: Frame, node: ast.AST, reduced: Reduced, dtype: str) -> Operan
         reduced: the array, with what is reduced of it.
         dtype: the type of the means.
     """
-    count: Operand = _count(reduced, dtype)
-    if reduced.mask is not None:
-        count = computed(frame, node, total(Reduced(reduced.mask, reduced.axes, False), dtype))
+    count = _count(frame, node, reduced, dtype)
     return arithmetic(frame, node, "/", written_out(frame.kernel, total(reduced, dtype)), count)
 
 
@@ -69,23 +79,27 @@ def _variance(call: ArrayCall) -> tuple[Operand, str]:
     """The mean of the squared distances from the mean, as NumPy computes it, in two passes; and the type of the result,
     where it is computed in a wider one."""
     frame, node = call.frame, call.node
-    reduced = reduced_operand(call)
-    array = reduced.array
+    nothing = constant(0)
+    reduced = reduced_operand(call, nothing)
+    array, selection = reduced.array, reduced.selection
     if array.is_costly:
         array = kept(frame, node, array)
-        reduced = Reduced(array, reduced.axes, reduced.keepdims)
+        reduced = Reduced(array, reduced.axes, reduced.keepdims, selection)
     wanted = _type_of_mean(call, array.dtype, may_be_complex=False)
     dtype = promotion.wider(wanted)
     freedom = call.constant("ddof", 0)
-    spread = Reduced(array, reduced.axes, True)
+    spread = Reduced(array, reduced.axes, True, selection)
     mean = computed(frame, node, mean_of(frame, node, spread, dtype))
     distance = computed(frame, node, arithmetic(frame, node, "-", cast_array(frame, node, array, dtype), mean))
     assert isinstance(distance, ArrayValue)
     squares = elementwise(frame, node, lambda values: squared_magnitude(values[0]), [distance])
+    if selection is not None:
+        squares = chosen(frame, node, selection.whole_mask(), squares, nothing)
     assert isinstance(squares, ArrayValue)
     dtype = promotion.part_type(dtype)
-    totals = written_out(frame.kernel, total(Reduced(squares, reduced.axes, reduced.keepdims), dtype))
-    count = functions.apply(np.maximum, [promotion.binary("-", _count(reduced, dtype), constant(freedom)), constant(0)])
+    count = _count(frame, node, reduced, dtype)
+    totals = written_out(frame.kernel, total(Reduced(squares, reduced.axes, reduced.keepdims, selection), dtype))
+    count = functions.apply(np.maximum, [promotion.binary("-", count, constant(freedom)), constant(0)])
     return arithmetic(frame, node, "/", totals, count), promotion.part_type(wanted)
 
 

@@ -113,6 +113,25 @@ def _places(call: ArrayCall, name: str) -> tuple[Operand, ...]:
     return tuple(places_of(call.frame, call.node, array))
 
 
+def extracted_rows(frame: Frame, node: ast.AST, selection: Selection) -> ArrayValue:
+    """The rows that a mask selects, or what it selects along other dimensions, read at the places of what is true.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        selection: what is selected.
+    """
+    values, first, last = selection.values, selection.first, selection.last
+    places = places_of(frame, node, selection.mask)
+    shape = (*values.shape[:first], places[0].shape[0], *values.shape[last:])
+
+    def at(subscripts: Subscripts) -> Value:
+        found = [place.at(subscripts[first : first + 1]).expression for place in places]
+        return values.at([*subscripts[:first], *found, *subscripts[first + 1 :]])
+
+    return ArrayValue(shape, values.dtype, at)
+
+
 @compiles_several(np.nonzero, "a")
 def _nonzero(call: ArrayCall) -> tuple[Operand, ...]:
     return _places(call, "a")

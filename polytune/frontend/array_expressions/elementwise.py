@@ -125,14 +125,16 @@ def _of_selections(
         assert isinstance(made, ArrayValue)
         return made
 
-    return Selection(values, first.mask, first.key, extract if is_named else first.extract, is_named)
+    way = extract if is_named else first.extract
+    return Selection(values, first.mask, first.key, way, is_named, first=first.first)
 
 
 def _meets(operand: Operand, selection: Selection) -> bool:
-    """Return whether an operand is an array that need not have as many elements as a mask selects."""
+    """Return whether an operand is an array that need not have as many elements as a mask selects: it has more
+    dimensions than the rows that are selected."""
     if isinstance(operand, Selection):
         return operand.key != selection.key
-    return not isinstance(operand, Value) and bool(operand.shape)
+    return not isinstance(operand, Value) and len(operand.shape) > len(selection.shape) - selection.last
 
 
 def _worth_keeping(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) -> ArrayValue:

@@ -57,12 +57,12 @@ def _refuse_complex(call: ArrayCall, dtype: str) -> None:
 def _refuse_empty(call: ArrayCall, reduced: Reduced) -> None:
     shape = shape_text(call.frame.kernel, reduced.array.shape)
     what = f"{call.name} of an array of shape {shape}, which is empty"
-    for extent in reduced.extents:
+    for extent in reduced.unmasked_extents:
         remedy = "call the kernel with arrays that have elements"
         require(call.frame, call.node, Compare(">", extent, ZERO), what, (), remedy, late=True)
-    mask = reduced.mask
-    if mask is None:
+    if reduced.selection is None:
         return
+    mask = reduced.selection.mask
     selects = mask.at
 
     def is_selected(_: Subscripts, inner: Subscripts) -> Value:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Hashable
 
 import numpy as np
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.conversions import check_update, check_written
-from polytune.frontend.array_expressions.counted import extracted
+from polytune.frontend.array_expressions.counted import extracted, extracted_rows
 from polytune.frontend.array_expressions.data_subscripts import written
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, chosen, computed, elementwise
-from polytune.frontend.array_expressions.readers import Evaluate
+from polytune.frontend.array_expressions.readers import Evaluate, Number
 from polytune.frontend.array_expressions.shapes import agree
+from polytune.frontend.array_expressions.slices import complete, is_ellipsis, is_none, part_of, subscripts_of
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Subscripts
+from polytune.frontend.array_expressions.views import permuted
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.stored_scalars import reads_memory, store_scalar
 from polytune.frontend.promotion import Value
@@ -69,39 +72,80 @@ def either(
     return ArrayValue(left.shape, left.dtype, at, is_costly=costly, view_of=seen[0] if seen else None)
 
 
-def read_index(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> tuple[ArrayValue | None, Evaluate]:
-    """The mask that a subscript is, or None, and what reads expressions without reading the subscript again.
+def reading_once(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> Evaluate:
+    """Read the subscripts of an expression that are no slices, and return what reads expressions without reading these
+    again.
 
     Args:
         frame: where it stands.
         node: the whole expression.
         evaluate: reads an expression.
     """
-    if isinstance(node.slice, ast.Tuple):
-        return None, evaluate
-    index, place = computed(frame, node, evaluate(frame, node.slice)), node.slice
+    items = [item for item in subscripts_of(node) if not _keeps_dimensions(item)]
+    known = {item: computed(frame, node, evaluate(frame, item)) for item in items}
 
     def again(frame: Frame, node: ast.expr) -> Operand:
-        return index if node is place else evaluate(frame, node)
+        return known[node] if node in known else evaluate(frame, node)
 
-    return index if isinstance(index, ArrayValue) and index.dtype == "bool" else None, again
+    return again
 
 
-def selected(frame: Frame, node: ast.Subscript, base: ArrayValue, mask: ArrayValue) -> Selection:
-    """``A[mask]``.
+def selected(
+    frame: Frame, node: ast.Subscript, base: ArrayValue, evaluate: Evaluate, number: Number, single: Number
+) -> Selection | None:
+    """The selection by a mask, ``A[mask]``, ``A[mask, j]`` or ``A[:, mask]``; None where there is no mask, or another
+    array beside it.
+
+    As in NumPy, what stands in place of the mask's dimensions and of single integers is first if these are no
+    neighbours.
 
     Args:
         frame: where it stands.
         node: the whole expression.
         base: the array that is subscripted.
-        mask: truth values of the shape of its leading dimensions.
+        evaluate: reads an expression.
+        number: reads an expression that is a number.
+        single: reads a subscript that is one.
 
     Raises:
         UnsupportedSourceError: the mask is not of the array's shape.
     """
-    _check_mask(frame, node, base, mask)
+    items = subscripts_of(node)
+    indices = [place for place, item in enumerate(items) if not _keeps_dimensions(item)]
+    values = [evaluate(frame, items[place]) for place in indices]
+    arrays = [(place, value) for place, value in zip(indices, values, strict=True) if isinstance(value, ArrayValue)]
+    if len(arrays) != 1:
+        return None
+    place, mask = arrays[0]
+    if mask.dtype != "bool" or not mask.ndim:
+        return None
+    if len(items) == 1 and mask.ndim > base.ndim:
+        _check_mask(frame, node, base, mask)
+    slices: list[ast.expr] = [ast.copy_location(ast.Slice(), node) for _ in range(mask.ndim)]
+    wanted = complete(frame, node, base, [*items[:place], *slices, *items[place + 1 :]])
+    part = part_of(frame, node, base, [_NEW if item is None else item for item in wanted], number, single)
+    before = wanted[: wanted.index(slices[0])]
+    first = sum(item is None or isinstance(item, ast.Slice) for item in before)
+    if indices != list(range(indices[0], indices[-1] + 1)):
+        others = [dimension for dimension in range(part.ndim) if not first <= dimension < first + mask.ndim]
+        part = permuted(frame.kernel, part, (*range(first, first + mask.ndim), *others))
+        first = 0
+    masked = ArrayValue(part.shape[first : first + mask.ndim], part.dtype, part.at)
+    _check_mask(frame, node, masked, mask)
     # Within a statement equal texts are equal masks; names for selections are given copies.
-    return Selection(base, mask, ast.dump(node.slice), extracted)
+    text = ast.dump(items[place])
+    if part.ndim == mask.ndim:
+        return Selection(part, mask, text, extracted)
+    return Selection(part, mask, (text, first, part.ndim), extracted_rows, first=first)
+
+
+_NEW = ast.Constant(None)
+
+
+def _keeps_dimensions(node: ast.expr) -> bool:
+    """Return whether a subscript is a slice, a new dimension or ``...``."""
+    is_new = isinstance(node, ast.Attribute) and node.attr == "newaxis"
+    return isinstance(node, ast.Slice) or is_none(node) or is_ellipsis(node) or is_new
 
 
 def _check_mask(frame: Frame, node: ast.AST, array: ArrayValue, mask: ArrayValue) -> None:
@@ -156,23 +200,14 @@ class Masked:
 
     target: ArrayValue
     mask: ArrayValue
-    key: str
+    key: Hashable
 
 
-def masked_target(frame: Frame, node: ast.Subscript, target: ArrayValue, mask: ArrayValue) -> Masked:
-    """Read ``A[mask]`` as a target.
-
-    Args:
-        frame: where it stands.
-        node: the whole expression.
-        target: the array.
-        mask: truth values of its shape.
-
-    Raises:
-        UnsupportedSourceError: the mask is not of the array's shape.
-    """
-    _check_mask(frame, node, target, mask)
-    return Masked(target, mask, ast.dump(node.slice))
+def masked_target(selection: Selection) -> Masked | None:
+    """The selection as a target; None where it is of rows, of which few may be assigned among many."""
+    if not selection.is_of_elements:
+        return None
+    return Masked(selection.values, selection.mask, selection.key)
 
 
 def is_chosen(masked: Masked, value: Operand) -> bool:

@@ -51,7 +51,7 @@ from polytune.frontend.array_expressions.elementwise import (
 from polytune.frontend.array_expressions.flat import flat_part, is_flat
 from polytune.frontend.array_expressions.gathering import gathered
 from polytune.frontend.array_expressions.linear_algebra import outer_method
-from polytune.frontend.array_expressions.masks import read_index, selected
+from polytune.frontend.array_expressions.masks import reading_once, selected
 from polytune.frontend.array_expressions.readers import Evaluate, Number, ShapeOf
 from polytune.frontend.array_expressions.sizes import require_exponent
 from polytune.frontend.array_expressions.slices import is_ellipsis, is_none, part_of, refused_truth, subscripts_of
@@ -174,9 +174,11 @@ def subscripted(
         )
     items = subscripts_of(node)
     if any(mentions_arrays(frame, item) for item in items if not isinstance(item, ast.Slice)):
-        mask, evaluate = read_index(frame, node, evaluate)
-        if mask is not None and mask.ndim >= base.ndim:
-            return selected(frame, node, base, mask)
+        evaluate = reading_once(frame, node, evaluate)
+        numbers = number_reader(evaluate), number_reader(evaluate, is_subscript=True)
+        selection = selected(frame, node, base, evaluate, *numbers)
+        if selection is not None:
+            return selection
         elements = gathered(frame, node, base, items, evaluate, number_reader(evaluate)).value()
         return elements if elements.shape else elements.at(())  # as of A[A.argmax()]
     part = part_of(frame, node, base, items, number_reader(evaluate), number_reader(evaluate, is_subscript=True))

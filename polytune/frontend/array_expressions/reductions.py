@@ -46,17 +46,18 @@ def _axes(call: ArrayCall, ndim: int) -> tuple[int, ...]:
 
 
 class Reduced:
-    """The dimensions of an array that a reduction keeps and those that it does not, and the mask that it has if any.
+    """The dimensions of an array that a reduction keeps and those that it does not, and what it selects if anything.
 
     Args:
         array: what is reduced.
         axes: the dimensions that the reduction does not keep, counted from the front.
         keepdims: whether the result has them all the same, with an extent of 1.
-        mask: truth values, of the array's shape, that say which elements count; None for all.
+        selection: what a mask selects of an array of that shape, the mask's dimensions among the axes; None where all
+            elements count.
     """
 
-    def __init__(self, array: ArrayValue, axes: Sequence[int], keepdims: bool, mask: ArrayValue | None = None):
-        self.array, self.axes, self.keepdims, self.mask = array, tuple(axes), keepdims, mask
+    def __init__(self, array: ArrayValue, axes: Sequence[int], keepdims: bool, selection: Selection | None = None):
+        self.array, self.axes, self.keepdims, self.selection = array, tuple(axes), keepdims, selection
         self.extents: Shape = tuple(array.shape[axis] for axis in self.axes)
         kept_dimensions = [place for place in range(array.ndim) if place not in self.axes]
         self.kept = kept_dimensions
@@ -65,6 +66,14 @@ class Reduced:
             if keepdims
             else tuple(array.shape[place] for place in kept_dimensions)
         )
+
+    @property
+    def unmasked_extents(self) -> Shape:
+        """The extents that are reduced, but for those of a mask."""
+        if self.selection is None:
+            return self.extents
+        masked = range(self.selection.first, self.selection.last)
+        return tuple(self.array.shape[axis] for axis in self.axes if axis not in masked)
 
     def element(self, subscripts: Subscripts, reduced: Subscripts) -> Value:
         """The array's element at subscripts of the result and of the reduced dimensions."""
@@ -94,12 +103,31 @@ def reduced_operand(call: ArrayCall, neutral: Value | None = None) -> Reduced:
             [mask, array],
         )
         operand = limited
-    if isinstance(operand, Selection) and neutral is not None and not call.given("axis"):
-        chosen_values = chosen(call.frame, call.node, operand.mask, operand.values, neutral)
-        assert isinstance(chosen_values, ArrayValue)
-        return Reduced(chosen_values, range(chosen_values.ndim), False, operand.mask)
+    if isinstance(operand, Selection) and neutral is not None:
+        masked = _of_selection(call, operand, neutral)
+        if masked is not None:
+            return masked
     array = as_array(computed(call.frame, call.node, operand))
     return Reduced(array, _axes(call, array.ndim), bool(call.constant("keepdims", False)))
+
+
+def _of_selection(call: ArrayCall, selection: Selection, neutral: Value) -> Reduced | None:
+    """A reduction over all that a mask selects, or over the rows that it does; None for one along other dimensions.
+
+    Args:
+        call: the reduction.
+        selection: what is reduced.
+        neutral: what stands for elements that are not selected.
+    """
+    first, last, keepdims = selection.first, selection.last, bool(call.constant("keepdims", False))
+    beyond = last - first - 1  # dimensions that the array has more than what is selected from it
+    axes = _axes(call, len(selection.shape) - beyond)
+    if first not in axes or (keepdims and beyond):
+        return None
+    places = [axis if axis < first else axis + beyond for axis in axes if axis != first]
+    values = chosen(call.frame, call.node, selection.whole_mask(), selection.values, neutral)
+    assert isinstance(values, ArrayValue)
+    return Reduced(values, sorted([*places, *range(first, last)]), keepdims, selection)
 
 
 def total(reduced: Reduced, dtype: str) -> Sum:
@@ -206,7 +234,7 @@ def _sum(call: ArrayCall) -> Operand:
 
 @compiles(np.count_nonzero, "a", "axis", "=keepdims")
 def _count_nonzero(call: ArrayCall) -> Operand:
-    reduced = reduced_operand(call)
+    reduced = reduced_operand(call, constant(0))
     array = reduced.array
     truths = ArrayValue(array.shape, "bool", lambda subscripts: promotion.truth(array.at(subscripts)))
     return total(Reduced(truths, reduced.axes, reduced.keepdims), "int64")
@@ -242,9 +270,9 @@ def truth_of(call: ArrayCall, reduced: Reduced, symbol: str) -> Operand:
 
 @compiles(np.all, "a", "axis", "-out", "keepdims")
 def _all(call: ArrayCall) -> Operand:
-    return truth_of(call, reduced_operand(call), "and")
+    return truth_of(call, reduced_operand(call, constant(1)), "and")
 
 
 @compiles(np.any, "a", "axis", "-out", "keepdims")
 def _any(call: ArrayCall) -> Operand:
-    return truth_of(call, reduced_operand(call), "or")
+    return truth_of(call, reduced_operand(call, constant(0)), "or")

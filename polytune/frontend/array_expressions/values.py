@@ -109,11 +109,12 @@ class Selection:
 
     Attributes:
         values: the whole array.
-        mask: truth values, of the same shape.
-        key: what is equal for selections by the same mask.
-        extract: makes an array of one dimension of them.
+        mask: truth values, of the shape of ``values`` or of neighbouring dimensions of it.
+        key: what is equal for selections by the same mask from the same dimensions.
+        extract: makes an array of them, with one dimension in place of those of the mask.
         is_named: whether names mean all that it is made of, so that nothing changes the arrays and masks.
         place: then, of what one name means, the frame where it got that meaning.
+        first: the dimension of ``values`` that the mask's first one is.
     """
 
     values: ArrayValue
@@ -122,6 +123,24 @@ class Selection:
     extract: Callable[[Any, ast.AST, Selection], ArrayValue]
     is_named: bool = False
     place: Any = None
+    first: int = 0
+
+    @property
+    def last(self) -> int:
+        """The dimension behind those of the mask."""
+        return self.first + self.mask.ndim
+
+    @property
+    def is_of_elements(self) -> bool:
+        """Return whether the mask has a truth value for each element, and not for rows of them."""
+        return self.mask.ndim == self.values.ndim
+
+    def whole_mask(self) -> ArrayValue:
+        """The truth values of all elements."""
+        if self.is_of_elements:
+            return self.mask
+        at = self.mask.at
+        return ArrayValue(self.shape, "bool", lambda subscripts: at(subscripts[self.first : self.last]))
 
     @property
     def shape(self) -> Shape:
