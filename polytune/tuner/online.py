@@ -37,8 +37,8 @@ Result = TypeVar("Result")
 
 _LONG_PROPOSAL = 1e-3  # seconds
 _LONG_CALL = 0.2  # seconds, beside which a proposal of a model, of about 20 ms, is little
-_SHORT = 3e-5  # seconds, of calls beside which it counts what a tuner does after each
-_MOST_WAITING = 16  # of them, which are learned from at a time
+_LONG_TOGETHER = 5e-4  # seconds, of calls beside which it is little what a tuner does after them
+_MOST_WAITING = 16  # calls, which are learned from at a time
 
 
 class OnlineTuner(Choosing, Learning):
@@ -231,8 +231,8 @@ class OnlineTuner(Choosing, Learning):
     def report_steady(self, configuration: Configuration, seconds: float) -> None:
         """Report an undisturbed call of what `steady` is: as `report`, in less time.
 
-        Of short calls several are taken in at a time.  While nothing may be tried, one call in several is learned from;
-        the others are counted.
+        Of calls that are short beside what it takes to learn from them, several are taken in at a time.  While nothing
+        may be tried, one call in several is learned from; the others are counted.
 
         Args:
             configuration: what `steady` is.
@@ -241,7 +241,7 @@ class OnlineTuner(Choosing, Learning):
         waiting = self._waiting
         waiting.append((configuration, seconds))
         if (
-            seconds >= _SHORT
+            seconds * len(waiting) >= _LONG_TOGETHER
             or len(waiting) >= _MOST_WAITING
             or self._previous is not configuration
             or self._stand_in is not None

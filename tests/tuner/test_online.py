@@ -351,6 +351,22 @@ def test_no_short_call_is_forgotten_whoever_asks():
     assert (found.calls, found.disturbed_calls) == (begun.calls + 45, begun.disturbed_calls + 1)
 
 
+@pytest.mark.parametrize(("seconds", "at_a_time"), [(1e-6, 16), (3e-5, 16), (1e-4, 5), (3e-4, 2), (1e-3, 1)])
+def test_calls_are_learned_from_together_that_are_short_beside_it(seconds, at_a_time, monkeypatch):
+    tuner = OnlineTuner(SPACE)
+    while not tuner.converged:
+        configuration = tuner.choose()
+        best = tuner.best[0] if tuner.best else configuration
+        tuner.report(configuration, seconds * cost(configuration) / cost(best))
+    settled, taken = tuner.settled, []
+    tuner.report(settled, seconds)
+    catch_up = tuner._catch_up
+    monkeypatch.setattr(tuner, "_catch_up", lambda: (taken.append(len(tuner._waiting)), catch_up()))
+    for _ in range(80):
+        tuner.report_steady(settled, seconds)
+    assert taken == [at_a_time] * (80 // at_a_time)
+
+
 def test_it_says_what_runs_next_while_nothing_may_be_tried():
     tuner, best = OnlineTuner(SPACE, budget="0.001 %"), None
     steady = []
