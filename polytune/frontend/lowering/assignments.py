@@ -37,7 +37,8 @@ from polytune.frontend.scalars.numbers import read
 from polytune.frontend.scalars.objects import known_object
 from polytune.frontend.scalars.operators import combined, operator_symbol
 from polytune.frontend.scalars.subscripts import read_element
-from polytune.frontend.scalars.tuples import inlined_call, item_of, read_shape
+from polytune.frontend.scalars.tuples import inlined_call, item_of, read_shape, tuple_written_out
+from polytune.frontend.syntax.comprehensions import placed
 
 
 def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> None:
@@ -93,8 +94,11 @@ def _all_of_flat(target: ast.expr) -> ast.expr:
 
 def _operand(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> Operand | None:
     """Return what is assigned; None where the target has been bound to something else that a call returns."""
-    if isinstance(value, ast.Tuple | ast.List) and value.elts and all(is_part(frame, target) for target in targets):
+    are_parts = all(is_part(frame, target) for target in targets)
+    if are_parts and isinstance(value, ast.List) and value.elts:
         return display(frame, value, evaluate)
+    if are_parts and (written := tuple_written_out(frame, value)) is not None:
+        return display(frame, written, evaluate)
     if not isinstance(value, ast.Call):
         return evaluate(frame, value)
     before = set(frame.kernel.arrays)
@@ -109,6 +113,12 @@ def _operand(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.e
         case ShapeBinding() | TupleBinding() if isinstance(targets[0], ast.Name):
             bind_name(frame, node, targets[0], returned)
             return None
+        case TupleBinding(items) if are_parts and items:
+            name = frame.kernel.fresh("items")
+            frame.bindings[name] = returned
+            written = tuple_written_out(frame, placed(ast.Name(name, ast.Load()), value))
+            assert written is not None
+            return display(frame, written, evaluate)
     return evaluate(frame, value)
 
 
@@ -157,12 +167,12 @@ def assign_augmented(frame: Frame, node: ast.AugAssign) -> None:
             lookup(frame, _as_read(node.target))  # it is read, too, which may not be allowed
         array = bound_array(frame, node.target)
         if array is not None:
-            update(frame, node, operator_symbol(frame, node, node.op), array, evaluate(frame, node.value))
+            update(frame, node, operator_symbol(frame, node, node.op), array, _beside_array(frame, node.value))
             return
         refuse_rebinding(frame, node, node.target)
     if isinstance(node.target, ast.Subscript) and is_part(frame, node.target):
         symbol = operator_symbol(frame, node, node.op)
-        assign_part(frame, node, node.target, evaluate(frame, node.value), evaluate, symbol)
+        assign_part(frame, node, node.target, _beside_array(frame, node.value), evaluate, symbol)
         return
     operand = evaluate(frame, node.value)
     symbol = operator_symbol(frame, node, node.op)
@@ -179,6 +189,12 @@ def assign_augmented(frame: Frame, node: ast.AugAssign) -> None:
         )
     readable = ast.copy_location(_loaded(node.target), node.target)
     assign_number(frame, node, node.target, combined(frame, node, symbol, read(frame, readable), value))
+
+
+def _beside_array(frame: Frame, node: ast.expr) -> Operand:
+    """Return what an expression is beside an array, where a tuple is one."""
+    written = tuple_written_out(frame, node)
+    return evaluate(frame, node) if written is None else display(frame, written, evaluate)
 
 
 def _loaded(target: ast.expr) -> ast.expr:

@@ -2,7 +2,7 @@
 
 ``pair[0][i]`` and ``pair.low.shape`` are an element and a shape of arrays that have no name in the source.  Here they
 get one, ``pair[0]`` and ``pair.low``, which no identifier is, so that they can be used as names of arrays are.  A tuple
-of arrays that is a subscript, as ``A[np.triu_indices(n)]`` and ``A[pair]``, is written as its items there.
+that is a subscript, as ``A[np.triu_indices(n)]``, ``A[pair]`` and ``A[start]``, is written as its items there.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def with_items_named(frame: Frame, node: ast.stmt) -> ast.stmt:
         node: the statement, which stays as it is.
     """
     names = _ItemNames(frame, may_compute=isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Expr))
-    if any(_holds_more_than_numbers(binding) for binding in frame.bindings.values()):
+    if any(isinstance(binding, TupleBinding) for binding in frame.bindings.values()):
         return with_rewritten_expressions(node, names, names.has_items)
     return with_rewritten_expressions(node, names, names.has_tuples) if names.may_compute else node
 
@@ -42,7 +42,7 @@ def is_by_tuple(frame: Frame, node: ast.AST) -> bool:
         case ast.Subscript(ast.Name(name), ast.Slice()) if isinstance(frame.bindings.get(name), TupleBinding):
             return item_of(frame, node) is not None
         case ast.Subscript(value, index):
-            return names.is_tuple(index) or names.is_tuple(value)
+            return names.is_subscript(index) or names.is_tuple(value)
         case ast.Attribute(value):
             return names.is_tuple(value)
     return False
@@ -74,8 +74,14 @@ class _ItemNames(ast.NodeTransformer):
         )
 
     def has_tuples(self, node: ast.AST) -> bool:
-        """Return whether a tuple of arrays is a subscript in an expression."""
-        return any(isinstance(part, ast.Subscript) and self.is_tuple(part.slice) for part in ast.walk(node))
+        """Return whether a tuple is a subscript in an expression."""
+        return any(isinstance(part, ast.Subscript) and self.is_subscript(part.slice) for part in ast.walk(node))
+
+    def is_subscript(self, node: ast.AST) -> bool:
+        """Return whether an expression, which is a subscript, is a tuple."""
+        if isinstance(node, ast.Name) and isinstance(self.frame.bindings.get(node.id), TupleBinding):
+            return True
+        return self.is_tuple(node)
 
     def is_tuple(self, node: ast.AST) -> bool:
         match node:
@@ -106,7 +112,7 @@ class _ItemNames(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
-        if self.is_tuple(node.slice):
+        if self.is_subscript(node.slice):
             node.slice = self.items(node.slice)
         tuple_binding = self.binding(node)
         position = self.position(node.slice)

@@ -52,6 +52,7 @@ from polytune.frontend.scalars.tuples import (
     items_of,
     items_of_meaning,
     read_shape,
+    tuple_written_out,
     unstarred,
     unstarred_call,
 )
@@ -92,7 +93,12 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
 
 
 def _operation(frame: Frame, node: ast.BinOp) -> Operand:
-    left, right = evaluate(frame, node.left), evaluate(frame, node.right)
+    left, right = (
+        display(frame, written, evaluate)
+        if (written := tuple_written_out(frame, side)) is not None and mentions_arrays(frame, other)
+        else evaluate(frame, side)
+        for side, other in ((node.left, node.right), (node.right, node.left))
+    )
     _refuse_lists(frame, node, left, right)
     if not (isinstance(left, Value) and isinstance(right, Value)):
         return operation(frame, node, node.op, left, right)

@@ -31,6 +31,7 @@ from polytune.frontend.lowering.names import lookup, outside_object
 from polytune.frontend.promotion import Value
 from polytune.frontend.scalars.named_tuples import named_fields
 from polytune.frontend.scalars.numbers import number, read
+from polytune.frontend.syntax.comprehensions import placed
 from polytune.frontend.syntax.source import inlinable
 
 _OF_SHAPES: tuple[tuple[Any, str], ...] = ((min, "min"), (max, "max"), (sum, "+"), (math.prod, "*"))
@@ -115,6 +116,22 @@ def items_of(frame: Frame, node: ast.expr) -> tuple[Meaning, ...] | None:
     elif isinstance(node, ast.Call):
         meaning = inlined_call(frame, node)
     return meaning.items if isinstance(meaning, TupleBinding) else None
+
+
+def tuple_written_out(frame: Frame, node: ast.expr) -> ast.Tuple | None:
+    """Return a tuple, or what a name for one means, as a tuple of expressions; None for anything else.
+
+    Args:
+        frame: where it stands.
+        node: the expression.
+    """
+    match node:
+        case ast.Tuple(elements) if elements:
+            return node
+        case ast.Name(name) if isinstance(binding := frame.bindings.get(name), TupleBinding) and binding.items:
+            items = [ast.Subscript(node, ast.Constant(place), ast.Load()) for place in range(len(binding.items))]
+            return placed(ast.Tuple(list[ast.expr](items), ast.Load()), node)
+    return None
 
 
 def items_of_meaning(meaning: Meaning) -> tuple[Meaning, ...] | None:
