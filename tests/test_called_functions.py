@@ -162,3 +162,45 @@ def test_methods_of_arrays_may_stand_where_they_need_not_be_evaluated():
     kernel = polytune.kernel(of_arrays_where_they_are_needed, strict=True)
     for n in (0, 1, 3, 9):
         assert kernel(A, B, n) == pytest.approx(of_arrays_where_they_are_needed(A, B, n), rel=1e-14)
+
+
+def turn(origin, first, second):
+    return (first[0] - origin[0]) * (second[1] - origin[1]) - (first[1] - origin[1]) * (second[0] - origin[0])
+
+
+def hull(points):
+    order = np.argsort(points[:, 0])
+    stack = np.zeros(len(points) + 1, dtype=np.int64)
+    k = 0
+    for i in order:
+        while k >= 2 and turn(points[stack[k - 2]], points[stack[k - 1]], points[i]) <= 0:
+            k -= 1
+        stack[k] = i
+        k += 1
+    return stack[:k]
+
+
+def distance(first, second, scale=1.0):
+    found = 0.0
+    dx = first[0] - second[0]
+    dy = first[1] - second[-1]
+    if dx > 0:
+        found = dx * dx
+    return scale * (found + dy * dy)
+
+
+def along(P, order, limit):
+    out = np.zeros(len(order))
+    for i in range(len(order)):
+        out[i] = distance(P[order[i]], P[order[i - 1]]) if i > 0 and order[i] != order[i - 1] else -1.0
+        if (i > 1 and distance(P[order[i]], P[order[i - 2]], 2.0) > limit) or (i > 2 and P[order[i - 3]].sum() > 1):
+            out[i] += 1
+    return out
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_functions_of_rows_that_need_not_be_called(strict: bool) -> None:
+    for n in (0, 1, 2, 3, 9):
+        points = np.stack((np.arange(n) * 5 % 7, np.arange(n) * 3 % 8), axis=1) / 4.0
+        in_every_version(hull, points, strict=strict)
+        in_every_version(along, points, np.arange(n) * 2 % max(n, 1), 0.2, strict=strict)

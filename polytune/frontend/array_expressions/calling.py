@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -48,7 +48,9 @@ def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
     refuse_detached(frame, node, value)
     if value.region is None:
         value = kept(frame, node, value, "result")
-    return binding_of(frame, with_captured_subscripts(frame, node, value))
+    if not frame.pure:  # else all is one expression, and nothing that subscripts depend on changes
+        value = with_captured_subscripts(frame, node, value)
+    return binding_of(frame, value)
 
 
 def is_counted(frame: Frame, view: ArrayValue) -> bool:
@@ -93,9 +95,15 @@ def array_of_its_own(frame: Frame, node: ast.AST, view: ArrayValue) -> Meaning:
     return ArrayBinding(copy.region.array)
 
 
-def computes_arrays(body: Sequence[ast.stmt], bindings: Mapping[str, Meaning]) -> bool:
+def computes_arrays(frame: Frame, body: Sequence[ast.stmt], bindings: Mapping[str, Meaning]) -> bool:
     """Return whether a function that is given arrays may compute with whole ones, so that its value is no mere
-    expression."""
+    expression.
+
+    Args:
+        frame: where it is called: where no statement can stand, elements of parts of arrays are expressions, too.
+        body: its statements.
+        bindings: what its arguments mean.
+    """
     arrays = {name for name, binding in bindings.items() if isinstance(binding, ArrayBinding | ViewBinding)}
     if not arrays:
         return False
@@ -104,8 +112,12 @@ def computes_arrays(body: Sequence[ast.stmt], bindings: Mapping[str, Meaning]) -
         for node in ast.walk(statement):
             match node:
                 case ast.Subscript(ast.Name() as base) | ast.Attribute(ast.Name() as base, "shape" | "ndim" | "dtype"):
-                    ranks = [bindings[base.id]] if base.id in arrays else []
-                    if all(isinstance(binding, ArrayBinding) for binding in ranks) and not _has_slice(node):
+                    binding = bindings[base.id] if base.id in arrays else None
+                    if isinstance(binding, ViewBinding):
+                        is_element = frame.pure and _is_element_of(binding.view, node, arrays)
+                    else:
+                        is_element = not _has_slice(node)
+                    if is_element:
                         elements.add(id(base))
                 case ast.Call(ast.Name("len"), [ast.Name() as base]):
                     elements.add(id(base))
@@ -153,6 +165,27 @@ def results_of_call(
     if len(items) == 1 and isinstance(results, list):
         return items[0]
     return TupleBinding(tuple(items), is_list=isinstance(results, ResultList))
+
+
+def _is_element_of(view: ArrayValue, node: ast.AST, arrays: Collection[str]) -> bool:
+    """Return whether a reference to a part of an array is to one element, or to its shape.
+
+    Args:
+        view: the part.
+        node: the reference.
+        arrays: the names of arrays.
+    """
+    if not isinstance(node, ast.Subscript):
+        return True
+    subscripts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    names = {part.id for part in ast.walk(node.slice) if isinstance(part, ast.Name)}
+    is_known = not any(map(_is_no_number, subscripts))
+    return len(subscripts) == view.ndim and is_known and not names & set(arrays)
+
+
+def _is_no_number(node: ast.expr) -> bool:
+    """Return whether a subscript is a slice, None or an ellipsis."""
+    return isinstance(node, ast.Slice) or (isinstance(node, ast.Constant) and not isinstance(node.value, int))
 
 
 def _has_slice(node: ast.AST) -> bool:

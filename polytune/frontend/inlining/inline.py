@@ -103,7 +103,7 @@ def inline_call(
     statements = with_items(statements, definition_of(function), kernel.knowledge.tuples, outer.__setitem__)
     statements = with_webs(callee.tree, statements, kernel.knowledge.separated.get(definition_of(function), ()))
     inner.assigned = assigned_names(statements)
-    if value_used and _is_plain(callee, statements, functions, means, meanings):
+    if value_used and _is_plain(frame, callee, statements, functions, means, meanings):
         inner.bindings = {**outer, **meanings}
         kernel.calls.append(function)
         value = evaluate(inner, statements)
@@ -116,6 +116,7 @@ def inline_call(
 
 
 def _is_plain(
+    frame: Frame,
     callee: Source,
     statements: list[ast.stmt],
     functions: CalledFunctions,
@@ -125,6 +126,7 @@ def _is_plain(
     """Return whether a function only computes a number, so that a call of it is an expression.
 
     Args:
+        frame: where the call stands.
         callee: the function.
         statements: what its body has become.
         functions: tells what functions do.
@@ -135,7 +137,7 @@ def _is_plain(
         is_expression(statements)
         and assigns_before_reading(statements, meanings)
         and not _returns_argument(callee, meanings)
-        and not computes_arrays(statements, meanings)
+        and not computes_arrays(frame, statements, meanings)
         and not functions.in_body(statements, means)
         and not functions.has_new_arrays(statements, means)
         and not has_slice_objects(statements, meanings)
