@@ -39,6 +39,7 @@ from polytune.frontend.promotion import Value
 from polytune.frontend.scalars import bits
 from polytune.frontend.scalars.comparisons import comparison
 from polytune.frontend.scalars.complex_numbers import conjugated
+from polytune.frontend.scalars.decimals import rounded_to_decimals
 from polytune.frontend.scalars.functions import ArityError, apply, is_known
 from polytune.frontend.scalars.literals import constant_value, read_text
 from polytune.frontend.scalars.numbers import condition, conjunction, number, read
@@ -309,6 +310,8 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
     known = instance_of(frame, node, function)
     if known is not None:
         return known
+    if function is round and len(node.args) + len(node.keywords) > 1:
+        return rounded_to_decimals(frame, node)
     inlined = inlined_call(frame, node)
     if inlined is not None:
         if isinstance(inlined, ArrayBinding | ViewBinding):
