@@ -10,15 +10,16 @@ from dataclasses import replace
 import numpy as np
 
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.affine_arithmetic import ZERO, integer, subtract
+from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, integer, subtract
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles, compiles_several
 from polytune.frontend.array_expressions.data_sizes import room_by_arguments
 from polytune.frontend.array_expressions.data_subscripts import captured
-from polytune.frontend.array_expressions.elementwise import as_array
+from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.library import Wanted, library_call
 from polytune.frontend.array_expressions.rearrangements import reshaped, size_of
 from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.sizes import extent
+from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Subscripts
 from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Element, Expression
@@ -159,6 +160,25 @@ def _triu_indices(call: ArrayCall) -> tuple[Operand, ...]:
 @compiles_several(np.tril_indices, "n", "k", "m")
 def _tril_indices(call: ArrayCall) -> tuple[Operand, ...]:
     return _triangle(call, "<=")
+
+
+@compiles_several(np.ix_, "*args")
+def _open_mesh(call: ArrayCall) -> tuple[Operand, ...]:
+    """Subscripts of all pairs, each along a dimension of its own; of truth values the places."""
+    node = call.argument("args")
+    nodes = node.elts if isinstance(node, ast.Tuple) else [node]
+    found = []
+    for place, each in enumerate(nodes):
+        array = as_array(computed(call.frame, each, call.evaluate(call.frame, each)))
+        if array.ndim != 1:
+            raise call.refusal(f"np.ix_ of an array of {array.ndim} dimensions", "pass vectors")
+        if array.dtype == "bool":
+            array = places_of(call.frame, call.node, array)[0]
+        if array.region is None:
+            array = kept(call.frame, call.node, array, "subscripts")
+        shape = tuple(array.shape[0] if other == place else ONE for other in range(len(nodes)))
+        found.append(rearranged(call.frame.kernel, array, [Axis(ZERO, place)], shape))
+    return tuple(found)
 
 
 @compiles_several(np.where, "condition", "x", "y")

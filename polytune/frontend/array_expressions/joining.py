@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator as Iterating
 from collections.abc import Sequence
 
 import numpy as np
@@ -108,3 +109,49 @@ def _vstack(call: ArrayCall) -> Operand:
 def _with_dimension(call: ArrayCall, array: ArrayValue, place: int) -> ArrayValue:
     axes = [Axis(ZERO, dimension + (dimension >= place)) for dimension in range(array.ndim)]
     return rearranged(call.frame.kernel, array, axes, (*array.shape[:place], ONE, *array.shape[place:]))
+
+
+@compiles(np.block, "arrays")
+def _block(call: ArrayCall) -> Operand:
+    """Blocks beside one another where they are in one innermost list, and these lists below one another."""
+    node = written_out(call.frame, call.argument("arrays"))
+    depth = _depth(call, node)
+    blocks = _blocks(call, node)
+    most = max(depth, *(block.ndim for block in blocks))
+    return _joined_blocks(call, node, iter(blocks), depth, most)
+
+
+def _depth(call: ArrayCall, node: ast.expr) -> int:
+    """Return how many lists are around each of the blocks."""
+    if not isinstance(node, ast.List):
+        return 0
+    depths = {_depth(call, each) for each in node.elts}
+    if len(depths) != 1:
+        raise call.refusal("np.block of lists that are empty or of different depths", "write as many lists around each")
+    return depths.pop() + 1
+
+
+def _blocks(call: ArrayCall, node: ast.expr) -> list[ArrayValue]:
+    """The blocks in the order of the source."""
+    if isinstance(node, ast.List):
+        return [block for each in node.elts for block in _blocks(call, each)]
+    return [as_array(computed(call.frame, call.node, call.evaluate(call.frame, node)))]
+
+
+def _joined_blocks(call: ArrayCall, node: ast.expr, blocks: Iterating[ArrayValue], depth: int, most: int) -> ArrayValue:
+    """Join the blocks of a list, those of inner lists first.
+
+    Args:
+        call: where it stands.
+        node: the list, or a block.
+        blocks: those that are left, from the first one of the list on.
+        depth: how many lists are around the blocks in it.
+        most: how many dimensions all blocks get.
+    """
+    if not isinstance(node, ast.List):
+        block = next(blocks)
+        while block.ndim < most:
+            block = _with_dimension(call, block, 0)
+        return block
+    parts = [_joined_blocks(call, each, blocks, depth - 1, most) for each in node.elts]
+    return joined(call, parts, most - depth)

@@ -18,6 +18,9 @@ from polytune.frontend.scalars.tuples import inlined_call, item_of
 from polytune.frontend.syntax.comprehensions import placed
 from polytune.frontend.syntax.headers import with_rewritten_expressions
 
+_ONCE = ast.Assign | ast.AugAssign | ast.Return | ast.Expr | ast.If
+"""Statements whose expressions are evaluated once, so that calls in them may be computed before."""
+
 
 def with_items_named(frame: Frame, node: ast.stmt) -> ast.stmt:
     """A statement with names in place of items of tuples that are arrays or tuples, which are bound to these.
@@ -28,7 +31,7 @@ def with_items_named(frame: Frame, node: ast.stmt) -> ast.stmt:
         frame: where it stands.
         node: the statement, which stays as it is.
     """
-    names = _ItemNames(frame, may_compute=isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Expr))
+    names = _ItemNames(frame, may_compute=isinstance(node, _ONCE))
     if any(isinstance(binding, TupleBinding) for binding in frame.bindings.values()):
         return with_rewritten_expressions(node, names, names.has_items)
     return with_rewritten_expressions(node, names, names.has_tuples) if names.may_compute else node
