@@ -26,6 +26,7 @@ from polytune.codegen.loops import (
     perfect_nest,
     walk_nodes,
 )
+from polytune.codegen.short_loops import with_short_loops_written_out
 from polytune.codegen.tiles.windows import WindowNames
 from polytune.codegen.transform import LoopTransform, Target
 from polytune.frontend.expression import Binary, Element, Expression, Iterator, map_children, walk
@@ -72,8 +73,9 @@ def _jam_region(region: RegionCode, names: WindowNames) -> RegionCode:
 
 
 def _jam_nests(node: Node, band: frozenset[str]) -> Node:
-    """The node with every perfect nest of loops of the band, down to innermost loops, jammed."""
-    nest = perfect_nest(node, band)
+    """The node with every perfect nest of loops of the band, down to innermost loops, jammed; short loops in these are
+    written out."""
+    nest = perfect_nest(node, band) or perfect_nest(with_short_loops_written_out(node, band), band)
     if len(nest) >= 2:
         return _jam_nest(nest[-3:], nest[0])
     return map_nodes(node, lambda part: _jam_nests(part, band))
