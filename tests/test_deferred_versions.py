@@ -201,9 +201,11 @@ def test_calls_go_on_with_few_versions_and_then_have_all(makers):
         HeldProcess.may_answer.set()
     until(lambda: not holds(kernel))
     assert len(versions(kernel)) > 2
+    ((case, tuner),) = kernel.tuners.items()
+    assert case.parameters[0] == 33 and tuner.statistics().calls == 0
     for _ in range(30):
         check_smoothed(kernel, size=57)
-    (tuner,) = kernel.tuners.values()
+    (tuner,) = (tuner for case, tuner in kernel.tuners.items() if case.parameters[0] == 57)
     assert tuner.statistics().calls == 30
     assert {str(each["version"]) for each, _ in tuner.ranking()} <= set(versions(kernel))
     for version in versions(kernel):

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from polytune.forking import at_fork
 from polytune.runtime.background.process import WorkerError, WorkerProcess
@@ -44,11 +44,11 @@ class DeferredVersions(Generic[Made]):
         kernel: makes the kernel of such a text.
 
     Attributes:
-        sizes: those of the last call that went on without them.
+        case: the class of the last call that went on without them.
     """
 
     def __init__(self, text: Future[str], kernel: Callable[[str], Made]):
-        self.sizes: tuple[int, ...] | None = None
+        self.case: Any = None
         self._text, self._kernel = text, kernel
         self._is_taken = threading.Event()
         self._process = os.getpid()

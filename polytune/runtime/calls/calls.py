@@ -24,7 +24,7 @@ from polytune.tuner import Configuration, OnlineTuner, Space
 
 __all__ = ["CallableKernel"]
 
-_LONG_CALL = 5e-3  # seconds: some hundred such calls take as long as making all versions
+_LONG_CALL = 1.0  # seconds: about as many as making all versions takes
 
 _MOST_OVERHEAD = 1e-3  # seconds: what is longer is another program's turn
 
@@ -98,7 +98,7 @@ class CallableKernel(PreparingKernel):
     def _takes_long(self, call: PreparedCall) -> bool:
         """Return whether a call is expected to take longer than it takes to make the versions that are deferred."""
         assert call.generated.deferred is not None
-        call.generated.deferred.sizes = call.invocation.parameters
+        call.generated.deferred.case = call.case
         with self._failed.noted(call.case):
             choices, sizes = call.generated.first_choices, call.invocation.parameters
             seconds = choices.prediction(sizes).seconds(choices.promising(sizes)[0])

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from polytune.errors import ArgumentError, UncommonSubscriptError
+from polytune.errors import ArgumentError, PolytuneError, UncommonSubscriptError
 from polytune.forking import renew_lock_at_fork
 from polytune.history.store import HistoryStore, default_store
 from polytune.runtime.background.versions import DeferredVersions
@@ -351,11 +351,22 @@ class PreparingKernel(TunableKernel):
         """
         if whole is None:
             self._may_defer = False
-        elif deferred.sizes is not None:
-            first, latest = whole.first_choices.promising(deferred.sizes)[0], time.monotonic() + _LONGEST_COMPILATION
+        elif deferred.case is not None:
+            first = whole.first_choices.promising(deferred.case.parameters)[0]
+            latest = time.monotonic() + _LONGEST_COMPILATION
             while not whole.is_ready(first) and time.monotonic() < latest:
                 time.sleep(_BETWEEN_LOOKS)
-        self._exchange(signature, deferred, whole)
+        with self._lock:
+            self._exchange(signature, deferred, whole)
+            if deferred.case is not None:
+                self._begin_tuning(deferred.case, whole)
+
+    def _begin_tuning(self, case: Case, whole: GeneratedKernel | None) -> None:
+        """Make the tuner of a class of calls that have gone on without all versions, before the next of them comes."""
+        name, generated = self._generated.get((case.signature, case.threads), ("", None))
+        if generated is not None and generated is whole:
+            with suppress(PolytuneError), self._failed.noted(case):  # what is raised here the next call raises
+                self._tuner(PreparedCall(name, generated, Invocation((), case.parameters, {}, {}), case))
 
     def _exchange(
         self, signature: Signature, deferred: DeferredVersions[GeneratedKernel], whole: GeneratedKernel | None
