@@ -27,6 +27,7 @@ from polytune.frontend.rewrites.forwarding import with_values_passed_on
 from polytune.frontend.rewrites.guarded_updates import with_guarded_updates
 from polytune.frontend.rewrites.half_precision import lower_half_precision
 from polytune.frontend.rewrites.index_copies import with_indices_read_in_place
+from polytune.frontend.rewrites.invariant import with_invariants_before_loops
 from polytune.frontend.rewrites.partial_reductions import with_partial_reductions
 from polytune.frontend.rewrites.powers import choose_powers
 from polytune.frontend.rewrites.prechecked import check_before
@@ -72,7 +73,8 @@ def analyse(
     prefix, tests = _statement_prefix(kernel), signature.any_subscripts
     model = ModelBuilder(kernel.affine, kernel.locations, extents, prefix, tests, kernel.endings)
     nodes = lower_half_precision(lowered.nodes, kernel)
-    nodes, guards = guards_apart(without_repetitions(nodes, kernel), kernel)
+    nodes = with_invariants_before_loops(without_repetitions(nodes, kernel), kernel)
+    nodes, guards = guards_apart(nodes, kernel)
     nodes = with_guards(with_values_passed_on(nodes, kernel), guards)
     nodes = with_values_in_variables(nodes, kernel)
     nodes = with_indices_read_in_place(nodes, kernel)

@@ -40,7 +40,7 @@ from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.frontend.scop import ArrayRole
 from polytune.records import dataclass
 
-__all__ = ["without_repetitions"]
+__all__ = ["Computation", "Occurrences", "computations", "uses_of", "without_repetitions"]
 
 
 def without_repetitions(nodes: Sequence[Node], kernel: KernelWalk) -> tuple[Node, ...]:
@@ -50,20 +50,20 @@ def without_repetitions(nodes: Sequence[Node], kernel: KernelWalk) -> tuple[Node
         nodes: the program.
         kernel: what the walk over the source has found.
     """
-    return _Repetitions(kernel, _uses(nodes)).block(tuple(nodes))
+    return _Repetitions(kernel, uses_of(nodes)).block(tuple(nodes))
 
 
 @dataclass
-class _Occurrences:
+class Occurrences:
     """The occurrences of arrays and variables in a program: how many there are, and how many writes."""
 
     mentioned: Multiset[str]
     written: Multiset[str]
 
 
-def _uses(nodes: Any) -> _Occurrences:
+def uses_of(nodes: Any) -> Occurrences:
     """Count occurrences in nodes, or in one."""
-    found = _Occurrences(Multiset(), Multiset())
+    found = Occurrences(Multiset(), Multiset())
     for node in nodes if isinstance(nodes, tuple | list) else (nodes,):
         for part in walk(node):
             match part:
@@ -77,7 +77,7 @@ def _uses(nodes: Any) -> _Occurrences:
 
 
 @dataclass(frozen=True)
-class _Computation:
+class Computation:
     """A run of nodes that computes an array or a variable.
 
     Attributes:
@@ -98,7 +98,7 @@ class _Computation:
 
 
 class _NoComputationError(Exception):
-    """Nodes compute an array in another way than `_Computation` says."""
+    """Nodes compute an array in another way than `Computation` says."""
 
 
 class _Form:
@@ -115,7 +115,7 @@ class _Form:
         self._loops = 0
 
     def of(self, nodes: Sequence[Node]) -> tuple[tuple[int | Constant, ...], Hashable]:
-        """Return the subscripts of what the nodes compute, as `_Computation` has them, and their form.
+        """Return the subscripts of what the nodes compute, as `Computation` has them, and their form.
 
         Raises:
             _NoComputationError: an element is read before it is assigned, or there is more in the nodes than loops,
@@ -171,6 +171,32 @@ class _Form:
         return map_children(node, self._expression)
 
 
+def computations(block: Sequence[Node], uses: Occurrences) -> Iteration[Computation]:
+    """Give the runs of nodes of a block that compute an array or a variable.
+
+    Args:
+        block: neighbouring nodes.
+        uses: the occurrences in the whole program.
+    """
+    writes = [uses_of(node).written for node in block]
+    begin = 0
+    while begin < len(block):
+        end = begin + 1
+        if len(writes[begin]) == 1:
+            (array,) = writes[begin]
+            while end < len(block) and list(writes[end]) == [array]:
+                end += 1
+            if sum(each[array] for each in writes[begin:end]) == uses.written[array]:
+                try:
+                    subscripts, form = _Form(array).of(block[begin:end])
+                except _NoComputationError:
+                    pass
+                else:
+                    operands = frozenset(uses_of(tuple(block[begin:end])).mentioned) - {array}
+                    yield Computation(array, subscripts, begin, end, operands, form)
+        begin = end
+
+
 class _Repetitions:
     """Rewrites blocks.
 
@@ -179,7 +205,7 @@ class _Repetitions:
         uses: what is used how often in the whole program.
     """
 
-    def __init__(self, kernel: KernelWalk, uses: _Occurrences):
+    def __init__(self, kernel: KernelWalk, uses: Occurrences):
         self._kernel, self._uses = kernel, uses
 
     def block(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -199,8 +225,8 @@ class _Repetitions:
 
     def _without_one(self, block: tuple[Node, ...]) -> tuple[Node, ...] | None:
         """The block without one repetition; None where there is none."""
-        known: dict[Hashable, list[_Computation]] = {}
-        for found in self._computations(block):
+        known: dict[Hashable, list[Computation]] = {}
+        for found in computations(block, self._uses):
             for first in known.setdefault(found.form, []):
                 rest = self._replaced(first, found, block)
                 if rest is not None:
@@ -208,26 +234,7 @@ class _Repetitions:
             known[found.form].append(found)
         return None
 
-    def _computations(self, block: tuple[Node, ...]) -> Iteration[_Computation]:
-        writes = [_uses(node).written for node in block]
-        begin = 0
-        while begin < len(block):
-            end = begin + 1
-            if len(writes[begin]) == 1:
-                (array,) = writes[begin]
-                while end < len(block) and list(writes[end]) == [array]:
-                    end += 1
-                if sum(each[array] for each in writes[begin:end]) == self._uses.written[array]:
-                    try:
-                        subscripts, form = _Form(array).of(block[begin:end])
-                    except _NoComputationError:
-                        pass
-                    else:
-                        operands = frozenset(_uses(block[begin:end]).mentioned) - {array}
-                        yield _Computation(array, subscripts, begin, end, operands, form)
-            begin = end
-
-    def _replaced(self, first: _Computation, second: _Computation, block: tuple[Node, ...]) -> tuple[Node, ...] | None:
+    def _replaced(self, first: Computation, second: Computation, block: tuple[Node, ...]) -> tuple[Node, ...] | None:
         """The block with the first result in place of the second; None where that may be wrong."""
         arrays, array = self._kernel.arrays, second.array
         if arrays[array].role not in (ArrayRole.LOCAL, ArrayRole.SCALAR) or arrays[array].initial is not None:
@@ -235,23 +242,23 @@ class _Repetitions:
         if arrays[first.array].role not in (ArrayRole.LOCAL, ArrayRole.RESULT, ArrayRole.SCALAR):
             return None
         between, rest = block[first.end : second.begin], block[second.end :]
-        if not first.operands.isdisjoint(_uses(between).written):
+        if not first.operands.isdisjoint(uses_of(between).written):
             return None
-        own, later = (_uses(nodes).mentioned[array] for nodes in (block[second.begin : second.end], rest))
-        if own + later != self._uses.mentioned[array] or array in _uses(self._kernel.result or ()).mentioned:
+        own, later = (uses_of(nodes).mentioned[array] for nodes in (block[second.begin : second.end], rest))
+        if own + later != self._uses.mentioned[array] or array in uses_of(self._kernel.result or ()).mentioned:
             return None
         try:
             changed = tuple(self._reading(node, first, second) for node in rest)
         except _NoComputationError:
             return None
-        for name, times in _uses(block[second.begin : second.end]).mentioned.items():
+        for name, times in uses_of(block[second.begin : second.end]).mentioned.items():
             self._uses.mentioned[name] -= times
         self._uses.mentioned[first.array] += later
         self._uses.mentioned[array] = self._uses.written[array] = 0
         del arrays[array]
         return (*block[: second.begin], *changed)
 
-    def _reading(self, node: Any, first: _Computation, second: _Computation) -> Any:
+    def _reading(self, node: Any, first: Computation, second: Computation) -> Any:
         changed = map_children(node, lambda child: self._reading(child, first, second))
         if not isinstance(node, Element):
             return changed
