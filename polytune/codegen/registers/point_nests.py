@@ -18,7 +18,15 @@ from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.registers.blocks import all_of, any_of
 from polytune.codegen.transform import BYTES
 from polytune.codegen.vectors.expressions import Apart
-from polytune.codegen.vectors.lane_access import ContiguousAxis, apart_of, is_near, lane_operands, moves, pays
+from polytune.codegen.vectors.lane_access import (
+    ContiguousAxis,
+    apart_of,
+    chosen_alike,
+    is_near,
+    lane_operands,
+    moves,
+    pays,
+)
 from polytune.frontend.expression import Assign, Compare, Constant, Element, Expression, Iterator, walk
 from polytune.records import dataclass
 
@@ -316,6 +324,9 @@ class LaneRules:
         if isinstance(node, Element):
             own = node.array in self.own and not mentions(node, self.column)
             return node.dtype == self.dtype and (own or moves(node, self.column) is not None)
+        alike = chosen_alike(node, self.is_uniform)
+        if alike is not None:
+            return alike.dtype == self.dtype and self.is_vector(alike.then) and self.is_vector(alike.otherwise)
         operands = lane_operands(node, self.dtype)
         return operands is not None and all(self.is_vector(operand) for operand in operands)
 

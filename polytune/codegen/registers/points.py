@@ -46,9 +46,9 @@ from polytune.codegen.registers.point_nests import (
     links_of,
 )
 from polytune.codegen.transform import Target
-from polytune.codegen.vectors.expressions import VECTOR, Lanes, Splat, Variable, VectorExpression
-from polytune.codegen.vectors.lane_access import in_lanes, lane_operands
-from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator, walk
+from polytune.codegen.vectors.expressions import VECTOR, Lanes, LaneSelect, Splat, Variable, VectorExpression
+from polytune.codegen.vectors.lane_access import chosen_alike, in_lanes, lane_operands
+from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator, Select, walk
 from polytune.records import dataclass
 
 ACROSS = BlockShape(1, 2)
@@ -304,9 +304,20 @@ class _Points:
                 return self.once("b", self.loaded(node, row, vector), loads)
         if self.is_uniform(node):
             return self.once("a", Splat(self.at(node, row, vector), self.lanes), loads)
+        alike = chosen_alike(node, self.is_uniform)
+        if alike is not None:
+            return self.chosen(alike, row, vector, loads)
         operands = lane_operands(node, self.nest.dtype)
         assert operands is not None, "points that are no vectors are not tiled"
         return in_lanes(node, [self.value(part, row, vector, loads) for part in operands])
+
+    def chosen(self, node: Select, row: int, vector: int, loads: _Loads | None) -> LaneSelect:
+        """A choice that is the same for all lanes."""
+        one, nothing = (Constant(number, self.nest.dtype) for number in (1, 0))
+        number = Splat(self.at(Select(node.condition, one, nothing, self.nest.dtype), row, vector), self.lanes)
+        zeros: Any = Splat(nothing, self.lanes)
+        test = Compare("!=", self.once("a", number, loads), zeros)
+        return LaneSelect(test, *(self.value(side, row, vector, loads) for side in (node.then, node.otherwise)))
 
     def is_uniform(self, node: Expression) -> bool:
         return LaneRules(self.nest.columns.variable, self.nest.own, "").is_uniform(node)

@@ -15,7 +15,19 @@ from typing import Any
 
 from polytune.codegen.affine_range import coefficient, mentions
 from polytune.codegen.vectors.expressions import VECTOR, Apart, LaneSelect, VectorExpression
-from polytune.frontend.expression import Assign, Binary, Call, Compare, Element, Expression, Power, Select, Unary
+from polytune.frontend.expression import (
+    Assign,
+    Binary,
+    Call,
+    Compare,
+    Element,
+    Expression,
+    Logical,
+    Power,
+    Select,
+    Unary,
+    walk,
+)
 
 
 def lane_operands(node: Expression, dtype: str) -> tuple[Expression, ...] | None:
@@ -44,6 +56,33 @@ def lane_operands(node: Expression, dtype: str) -> tuple[Expression, ...] | None
             return left, right, then, otherwise
         case _:
             return None
+
+
+def chosen_alike(node: Expression, is_uniform: Callable[[Expression], bool]) -> Select | None:
+    """Return a choice that is the same for all lanes, of which both sides may be computed; None for anything else.
+
+    Of what a condition on data guards, calls are checked as if it always held, but not where subscripts are data, too.
+
+    Args:
+        node: any expression.
+        is_uniform: tells whether an expression is the same for all lanes.
+    """
+    if not isinstance(node, Select) or not is_uniform(node.condition) or not _is_of_data(node.condition):
+        return None
+    elements = [part for side in (node.then, node.otherwise) for part in walk(side) if isinstance(part, Element)]
+    inside = (part for element in elements for each in element.subscripts for part in walk(each))
+    return None if any(isinstance(part, Element) for part in inside) else node
+
+
+def _is_of_data(condition: Expression) -> bool:
+    """Return whether all parts of a condition read memory, so that no check of a call takes note of it."""
+    match condition:
+        case Unary("not", operand):
+            return _is_of_data(operand)
+        case Logical(_, operands):
+            return all(map(_is_of_data, operands))
+        case _:
+            return any(isinstance(part, Element) for part in walk(condition))
 
 
 def in_lanes(node: Expression, operands: Sequence[Any]) -> VectorExpression:
@@ -162,7 +201,9 @@ def _in_lanes(node: Expression, variable: str, dtype: str) -> Iterator[Expressio
     if mentions(node, variable):
         yield node
         if not isinstance(node, Element):
-            for operand in lane_operands(node, dtype) or ():
+            alike = chosen_alike(node, lambda part: not mentions(part, variable))
+            operands = lane_operands(node, dtype) or () if alike is None else (alike.then, alike.otherwise)
+            for operand in operands:
                 yield from _in_lanes(operand, variable, dtype)
 
 

@@ -242,3 +242,47 @@ def test_elements_that_no_iteration_updates_need_not_be_there(function: Callable
     stages = stages_of(function, arguments, strict=True)
     assert with_vectors(stages)
     check_versions(function, stages, arguments, versions=with_vectors(stages), tiles=[(3, 7), (64,)])
+
+
+def sums_by_label(out, A, labels):
+    """What a label says of a row is the same for all columns."""
+    for k in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            s = 0.0
+            for i in range(A.shape[0]):
+                s += 2.0 * A[i, j] if labels[i] == k and not labels[i] > 2 else 0.5
+            out[k, j] = s / 2.0
+
+
+def differences_of_rows(out, A, labels):
+    """Where the condition is one on loop variables, the other rows need not be there."""
+    for k in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            s = 0.0
+            for i in range(A.shape[0]):
+                s += A[i - 1, j] if i > 0 and labels[i] == k else 0.0
+            out[k, j] = s
+
+
+def elements_by_label(out, A, labels):
+    """Which row is read the data say, and only where the condition holds."""
+    for k in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            s = 0.0
+            for i in range(A.shape[0]):
+                s += A[labels[i], j] if labels[i] == k else 0.0
+            out[k, j] = s
+
+
+@pytest.mark.parametrize("function", [sums_by_label, differences_of_rows, elements_by_label])
+@pytest.mark.parametrize("shape", [(1, 1), (4, 11)])
+@pytest.mark.parametrize("count", [0, 1, 9])
+def test_choices_that_are_the_same_for_all_columns(function: Callable, shape: tuple[int, int], count: int) -> None:
+    generator = np.random.default_rng(count)
+    A = generator.integers(-4, 5, (count, shape[1])) / 2.0
+    A[1::3, 0], A[2::4, -1] = np.nan, np.inf
+    labels = generator.integers(0, min(4, max(1, count)), count)
+    arguments = [np.zeros(shape), A, labels]
+    stages = stages_of(function, arguments)
+    assert bool(with_vectors(stages)) == (function is sums_by_label)
+    check_versions(function, stages, arguments, tiles=[(3, 7), (64,)])
