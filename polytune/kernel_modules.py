@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import logging
 import threading
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 from polytune.argument_types import note_guesses, types_of_source
@@ -154,15 +155,17 @@ class KernelModules:
                     NormalForm(function, k) for k, function in enumerate(self.identity.source_functions(signature))
                 ]
                 original = partial(original_location, forms)
-                deferred: DeferredVersions[GeneratedKernel] | None = None
+                later: Future[str] | None = None
+                may_defer = may_defer and not with_devices
+                if module is None and may_defer:
+                    module, later = self._begun_before(identity)
                 if module is None:
                     if in_background and machine().cores > 1:
                         background.expect()  # while the source is analysed
                     places = partial(normal_location, forms)
-                    later: Future[str] | None = None
                     try:
                         lowered = self._taken(signature, described)
-                        if may_defer and not with_devices:
+                        if may_defer:
                             source, later = self._begun(signature, places, lowered)
                         else:
                             source = self.text(signature, devices=with_devices, places=places, lowered=lowered)
@@ -171,15 +174,23 @@ class KernelModules:
                     if self.identity.values is not None and self.identity.values.changed():  # while it was compiled
                         self.identity.forget()
                         continue
-                    if later is None:
-                        module = module_cache().store(identity, source)
-                    else:
-                        module = module_cache().store(key_of("versions at once", identity), source)
-                        deferred = DeferredVersions(later, partial(_kernel_of_text, identity, original))
+                    module = module_cache().store(identity if later is None else _key_at_once(identity), source)
                 else:
                     _LOGGER.info("%s(%s): its versions are in the disk cache", self._function.__name__, signature)
                 name = self.identity.name_in_history(self._function.__name__, signature)
+                whole = partial(_kernel_of_text, identity, original)
+                deferred = None if later is None else DeferredVersions(later, whole)
                 return name, GeneratedKernel(module, original, identity[:16], deferred)
+
+    def _begun_before(self, identity: str) -> tuple[ModuleType | None, Future[str] | None]:
+        """The module for a first call that an earlier process has left, and the text of the one with all versions,
+        which is going to be made; nothing where there is none.
+
+        Args:
+            identity: the key of the module with all versions.
+        """
+        module = module_cache().load(_key_at_once(identity))
+        return module, None if module is None else version_maker.make(b64decode(module.DEFERRED))
 
     def _begun(
         self, signature: Signature, places: Callable[[SourceLocation], SourceLocation], lowered: Lowered | None
@@ -200,9 +211,10 @@ class KernelModules:
                 lowered = lower_function(self._function, signature, strict=self._strict)
             stages = replace(self.stages(signature), places=places, lowered=lowered)
             packed = pack(stages, lowered)  # before the frontend goes on with it
-            stages = replace(stages, may_defer=packed is not None)
-            later = version_maker.make(packed) if packed is not None and stages.defers else None
-            return written_module(stages), later
+            if packed is None or not (stages := replace(stages, may_defer=True)).defers:
+                return written_module(stages), None
+            later = version_maker.make(packed)
+            return f'{written_module(stages)}\n\nDEFERRED = "{b64encode(packed).decode()}"\n', later
 
     def _taken(self, signature: Signature, described: tuple[str, ...]) -> Lowered | None:
         """Return the function as it has just been lowered for the same types and the same things from outside.
@@ -283,6 +295,11 @@ class KernelModules:
                 self._deciding.clear()
                 self._types_of_source = None
             return is_changed
+
+
+def _key_at_once(identity: str) -> str:
+    """The key of the module for a first call, whose other versions are made later."""
+    return key_of("versions at once", identity)
 
 
 def _kernel_of_text(

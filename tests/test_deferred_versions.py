@@ -369,6 +369,28 @@ def test_what_changes_outside_is_seen_before_and_after(makers, monkeypatch):
     assert (B == 3).all()
 
 
+def test_the_next_process_goes_on_from_what_one_has_left(makers, monkeypatch):
+    makers(HeldProcess)
+    HeldProcess.may_answer.clear()
+    try:
+        check_smoothed(polytune.kernel(smoothed))
+        cache = kernel_modules.module_cache()
+        monkeypatch.setattr(kernel_modules, "module_cache", lambda: next_one)
+        next_one = ModuleCache(cache.directory)
+        monkeypatch.setattr(kernel_modules, "written_module", None)
+        kernel = polytune.kernel(smoothed)
+        check_smoothed(kernel)
+        assert holds(kernel) and set(versions(kernel)) <= {"parallel", "source"}
+    finally:
+        HeldProcess.may_answer.set()
+    until(lambda: not holds(kernel))
+    check_smoothed(kernel)
+    assert len(versions(kernel)) > 2
+    another = polytune.kernel(smoothed)
+    check_smoothed(another)
+    assert not holds(another) and versions(another) == versions(kernel)
+
+
 def test_threads_share_what_is_made():
     kernel = polytune.kernel(smoothed)
     wrong: list[BaseException] = []
