@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, TypeVar, assert_never
 
+from polytune.codegen.joined_tests import JoinedTests, fewer_tests, joined, joined_statements
 from polytune.codegen.loops import (
     Block,
     Compute,
@@ -35,7 +36,7 @@ from polytune.codegen.loops import (
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import Storage, array_types, expanded_name, private_name, shared_name, summed_name
-from polytune.codegen.subscript_tests import tests_before, without_negative_subscripts
+from polytune.codegen.subscript_tests import alternatives, tests_before, without_negative_subscripts
 from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.codegen.vectors.source import prefetch_text, store_text, vector_text
 from polytune.frontend.expression import (
@@ -66,11 +67,13 @@ from polytune.records import dataclass
 
 __all__ = ["early_end"]
 
-_Part = TypeVar("_Part", Node, Operation)
+_Part = TypeVar("_Part", Node, Operation | JoinedTests)
 
 
-def has_library_call(part: Node | Operation) -> bool:
-    """Return whether a call of the library is made in a node or an operation."""
+def has_library_call(part: Node | Operation | JoinedTests) -> bool:
+    """Return whether a call of the library is made in a node, an operation or several."""
+    if isinstance(part, JoinedTests):
+        return any(map(has_library_call, part.tested))
     if isinstance(part, Operation):
         return any(isinstance(each, LibraryCall) for each in walk(part))
     computed = (each for each in walk_nodes(part) if isinstance(each, Compute))
@@ -162,7 +165,7 @@ class StatementWriter:
         writer = self.writer
         match node:
             case Block(children):
-                self.in_turn(children, lambda child: self.node(child, place))
+                self.in_turn(joined_statements(children), lambda child: self.node(child, place))
             case For(variable, start, stop, step, body, ending=end):
                 bounds = [expression_text(start, place.text), expression_text(stop, place.text)]
                 if step != 1:
@@ -240,7 +243,7 @@ class StatementWriter:
         return element.subscripts[:-1]
 
     def operations(self, operations: Sequence[Operation], place: StatementPlace) -> None:
-        self.in_turn(operations, lambda operation: self.operation(operation, place))
+        self.in_turn([*joined(operations, self.usual)], lambda part: self.operation_or_several(part, place))
 
     def in_turn(self, parts: Sequence[_Part], write: Callable[[_Part], None]) -> None:
         """Write parts one after the other, those that follow a call of the library under the test that it has not
@@ -257,6 +260,20 @@ class StatementWriter:
         if self.shares_calls and any(map(has_library_call, body)):
             with self.writer.indented("if $has_failed($context):"):
                 self.writer.line("break")
+
+    def operation_or_several(self, part: Operation | JoinedTests, place: StatementPlace) -> None:
+        if not isinstance(part, JoinedTests):
+            self.operation(part, place)
+            return
+        with self.writer.indented(f"if not ({expression_text(part.violation, place.text)}):"):
+            for operation in part.usual:
+                self.operation(operation, place)
+        with self.writer.indented("else:"):
+            for operation in part.tested:
+                if isinstance(operation, Checked):
+                    self.tested(operation, place)
+                else:
+                    self.operation(operation, place)
 
     def operation(self, operation: Operation, place: StatementPlace) -> None:
         match operation:
@@ -315,17 +332,22 @@ class StatementWriter:
             self.operations(body, place)
             self.end_loop(*body)
 
+    def usual(self, operation: Checked) -> Checked | None:
+        """The form that an operation under a test mostly has, with fewer tests; None where it has none."""
+        known = id(operation) in self.untested
+        return self.untested[id(operation)] if known else without_negative_subscripts(operation)
+
     def checked(self, operation: Checked, place: StatementPlace) -> None:
         """Write an operation and the test of its subscripts, first in the form that they mostly have."""
-        known = id(operation) in self.untested
-        usual = self.untested[id(operation)] if known else without_negative_subscripts(operation)
+        usual = self.usual(operation)
         if usual is None:
             self.tested(operation, place)
             return
         if usual.violation == Constant(False, "bool"):
             self.operations(usual.body, place)
             return
-        with self.writer.indented(f"if not ({expression_text(usual.violation, place.text)}):"):
+        violation = fewer_tests(alternatives(usual.violation))
+        with self.writer.indented(f"if not ({expression_text(violation, place.text)}):"):
             self.operations(usual.body, place)
         with self.writer.indented("else:"):
             self.tested(operation, place)

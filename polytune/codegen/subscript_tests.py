@@ -38,7 +38,7 @@ from polytune.frontend.expression import (
 )
 from polytune.records import dataclass
 
-__all__ = ["LoopTests", "tests_before", "without_negative_subscripts"]
+__all__ = ["LoopTests", "alternatives", "tests_before", "without_negative_subscripts"]
 
 _LARGEST_STEP, _FARTHEST = 1 << 10, 1 << 50
 """The largest steps of subscripts that are tested at the ends of a loop alone, and where an end may lie at most: what
@@ -102,7 +102,7 @@ def tests_before(loop: Loop) -> LoopTests | None:
             continue
         usual = without_negative_subscripts(part) or part
         rest: list[Expression] = []
-        for test in _alternatives(usual.violation):
+        for test in alternatives(usual.violation):
             bound = _at_the_end(test, loop, written)
             if bound is None:
                 rest.append(test)
@@ -116,10 +116,10 @@ def tests_before(loop: Loop) -> LoopTests | None:
     return LoopTests(conditions[0] if len(conditions) == 1 else Logical("or", conditions), remaining)
 
 
-def _alternatives(violation: Expression) -> list[Expression]:
+def alternatives(violation: Expression) -> list[Expression]:
     """The conditions each of which alone is a violation, in order, each of them once."""
     if isinstance(violation, Logical) and violation.operator == "or":
-        return list(dict.fromkeys(each for operand in violation.operands for each in _alternatives(operand)))
+        return list(dict.fromkeys(each for operand in violation.operands for each in alternatives(operand)))
     return [violation]
 
 
