@@ -17,6 +17,7 @@ from polytune.frontend.expression import (
     Assign,
     Checked,
     Compare,
+    Constant,
     Element,
     Expression,
     Extent,
@@ -29,6 +30,8 @@ from polytune.frontend.expression import (
 from polytune.records import dataclass
 
 __all__ = ["JoinedTests", "fewer_tests", "joined", "joined_statements"]
+
+_NEVER = Constant(False, "bool")
 
 _FARTHEST = 1 << 20
 """The most that is added in subscripts that are tested together: an extent less twice that does not wrap round."""
@@ -143,9 +146,9 @@ def fewer_tests(tests: Sequence[Expression]) -> Expression:
             case _:
                 pass
     found: dict[Expression, None] = {}
-    for test in tests:
+    for test in (each for each in tests if each != _NEVER):
         found.update(dict.fromkeys(_in_place_of(test, lows, highs)))
-    conditions = tuple(found)
+    conditions = tuple(found) or (_NEVER,)
     return conditions[0] if len(conditions) == 1 else Logical("or", conditions)
 
 

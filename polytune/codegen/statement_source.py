@@ -265,6 +265,10 @@ class StatementWriter:
         if not isinstance(part, JoinedTests):
             self.operation(part, place)
             return
+        if part.violation == Constant(False, "bool"):
+            for operation in part.usual:
+                self.operation(operation, place)
+            return
         with self.writer.indented(f"if not ({expression_text(part.violation, place.text)}):"):
             for operation in part.usual:
                 self.operation(operation, place)

@@ -77,6 +77,7 @@ def count(expression: Expression) -> int:
         ([low(0), high(0), low(0, OTHER), high(0, OTHER), low(1), high(1)], 4),
         ([low(0), high(0), low(1), high(1, extent=Extent("B", 0))], 3),
         ([low(0, Unary("-", INDEX, "int64")), high(2, Unary("-", INDEX, "int64")), high(0)], 3),
+        ([Constant(False, "bool"), low(0), Constant(False, "bool")], 1),
         ([low(0), high(0, extent=Binary("+", INDEX, OTHER, "int64"))], 2),  # no extent of an array
     ],
 )
@@ -198,6 +199,19 @@ def test_what_is_out_of_range_is_found_in_every_version(wrong: tuple[float, floa
 def test_code_has_one_test_for_both() -> None:
     text = polytune.kernel(products).module_text(devices=False)
     assert "if not (top < 0 or top >= image_0 - 1 or left < 0 or left >= image_1 - 1):" in text
+
+
+def test_what_is_tested_before_a_loop_is_not_tested_in_it() -> None:
+    text = polytune.kernel(mixed).module_text(devices=False)
+    assert "if not (False)" not in text and text.count("for i_inside in range(") >= 2
+
+
+def mixed(A, counts):
+    for k in range(len(counts)):
+        for i in range(counts[k]):
+            a = A[i] * 0.5
+            b = A[i + 1] * 0.25
+            A[k] += a - b
 
 
 def products(image, rows, out):
