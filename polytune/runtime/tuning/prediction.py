@@ -35,7 +35,7 @@ _NEAR = 1.03  # times as long: what is expected to be no slower than that is as 
 _TRIED_SIZES = (8, 32, 128, 512, 4096)
 _SIZES_ALONG_WAVES = (32, 64, 128)
 _FEW_ROWS, _LONG_ROWS = (8, 32), (512, 1024, 2048, 4096)
-_WAITING = 0.3  # of the time, from which on it is memory that takes it
+_WAITING = 0.15  # of the time, from which on rows that begin again and again are what takes it
 _TUNED_VERSIONS = 3  # whose sizes are chosen too
 _WORTH_OF_SIZE = 0.95  # of the time before, from which on one size for all tiles is taken in place of the version's
 _WORTH_OF_ROWS = 0.8  # and tiles of few long rows
@@ -235,10 +235,10 @@ class Prediction:
         return self._account(version, [int(configuration[name]) for name in version.sizes])
 
     def _with_long_rows(self, start: Configuration) -> Configuration:
-        """Tiles of few long rows, where a configuration is expected to wait for memory most of the time: these need two
-        sizes at once that are worth nothing each."""
+        """Tiles of few long rows, where a configuration is expected to wait where rows begin, for memory or the third
+        cache: these need two sizes at once that are worth nothing each."""
         version, times, best = self._versions[str(start["version"])], self.times(start), start
-        if times is None or times["apart_4"] < _WAITING * sum(times.values()):
+        if times is None or times["apart_4"] + times["unforeseen_3"] < _WAITING * sum(times.values()):
             return best
         tiles = [name for name in version.sizes if name.startswith("tile")]
         for (few, long), (rows, length) in product(permutations(tiles, 2), product(_FEW_ROWS, _LONG_ROWS)):

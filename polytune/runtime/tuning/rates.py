@@ -30,7 +30,7 @@ RATES: Mapping[Kind, float] = {
     Kind.APART_4: 7.33,
     Kind.TILES: 15.6,
     Kind.REGIONS: 66,
-    Kind.ROWS: 0.685,
+    Kind.ROWS: 0.4,
     Kind.SUMS_IN_MEMORY: 0.321,
     Kind.UNFORESEEN_3: 2,
 }

@@ -82,6 +82,26 @@ def test_tiles_of_a_product_with_few_rows_have_long_rows(monkeypatch):
     assert prediction.seconds(first) < 0.8 * prediction.seconds({**first, **version.sizes})
 
 
+def dilated(image, out):
+    for i in range(1, image.shape[0] - 1):
+        for j in range(1, image.shape[1] - 1):
+            most = image[i, j]
+            for a in range(-1, 2):
+                for b in range(-1, 2):
+                    most = max(most, image[i + a, j + b])
+            out[i, j] = most
+
+
+def test_neighbours_in_several_rows_at_a_time_come_in_long_rows(monkeypatch):
+    """A row is loaded once for four of the image, and processors fetch it ahead from the third cache."""
+    generated, _ = generated_of(dilated, np.ones((4, 4)), np.ones((4, 4)))
+    prediction = expected_of(generated, (512,) * len(generated.module.PARAMETERS), monkeypatch)
+    first = prediction.ranked(lambda _: 0.1)[0]
+    assert first["version"] == "tiled_jammed" and first["tile_1"] >= 512
+    rows = {**first, "tile_0": 32, "tile_1": 512}
+    assert prediction.seconds(rows) < 0.8 * prediction.seconds({**rows, "tile_1": 32})
+
+
 def test_products_that_no_cache_holds_copy_rows(monkeypatch):
     prediction = expected_of(*product_of(3000, 3000, 3000), monkeypatch)
     assert "packed" in prediction.ranked(lambda _: 0.1)[0]["version"]
