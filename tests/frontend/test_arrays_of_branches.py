@@ -1,4 +1,4 @@
-"""Names that get a new array on both sides of a branch: one array for both, or a refusal."""
+"""Names that get an array on both sides of a branch: one array for both, what follows on both sides, or a refusal."""
 
 # ruff: noqa: SIM108
 
@@ -15,6 +15,7 @@ import pytest
 import polytune
 from polytune.errors import ArgumentError, UnsupportedSourceError
 from tests.frontend.test_array_expressions import modelled
+from tests.test_control import in_every_version
 
 
 def square(n: int = 5) -> np.ndarray:
@@ -213,21 +214,104 @@ def changed_by_a_function(A, B, n, m):
     return _replaced_and_changed(t, n) + t[0, 0]
 
 
-REFUSED = [
+def chosen_parts(A, B, n, m):
+    part = A[0, ::2] if n > m else A[1, 1::2]
+    part += 1.0
+    other = B[1:]
+    if B[0, 0] > 3.0:
+        other = A[:, ::-1]
+    other[0] = other[-1] * 2.0
+    return part[:1], other
+
+
+def rows_in_a_loop(A, B, n, m):
+    for k in range(len(A)):
+        row = A[k] if A[k, 0] > A[1, 0] else A[1]
+        row[1] += 1.0
+        rest = A[k, 1:] if k else B[0, :-1]
+        rest -= 0.5
+        if rest[0] > 40.0:
+            break
+
+
+def back_and_forth(A, B, n, m):
+    for t in range(m):
+        if t % 2 == 0:
+            old, new = A, B
+        else:
+            old, new = B, A
+        for i in range(1, len(A) - 1):
+            new[i, 0] = old[i - 1, 0] + old[i + 1, 0]
+    return A if m % 2 == 0 else B
+
+
+def _first_above(A, B, n):
+    best = A
+    if n > 3:
+        best = B[::-1]
+    for i in range(len(best)):
+        if best[i, 0] > 9.0:
+            return best[i, 0]
+    best[0, 0] = 7.0
+    return -1.0
+
+
+def by_a_function(A, B, n, m):
+    found = _first_above(A, B, n)
+    found += _first_above(B, A, m)
+    return found
+
+
+def of_several_branches(A, B, n, m):
+    total = 0.0
+    for i in range(len(A)):
+        if n > 2:
+            if m > 2:
+                x = A
+            else:
+                x = B[i : i + 1]
+        else:
+            if i == 2:
+                continue
+            x = B
+        total += x[0, 0]
+        if len(x) > 4 and total > 50.0:
+            break
+        x[-1, 0] = total
+    else:
+        total = -total
+    return total
+
+
+ON_BOTH_SIDES = [
     arguments_themselves,
     other_types,
     with_two_names,
     argument_or_copy,
     changed_under_another_name,
-    given_back_by_a_function,
     changed_by_a_function,
+    chosen_parts,
+    rows_in_a_loop,
+    back_and_forth,
+    by_a_function,
+    of_several_branches,
 ]
 
 
-@pytest.mark.parametrize("kernel", REFUSED)
-def test_what_one_array_cannot_stand_for_is_refused(kernel: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("kernel", ON_BOTH_SIDES)
+def test_where_one_array_cannot_stand_for_both_what_follows_is_on_both_sides(
+    kernel: Callable[..., Any], strict: bool
+) -> None:
+    for n, m in ((5, 5), (2, 5), (5, 2)):
+        for shift in (0.0, 3.0):
+            A = np.arange(25.0).reshape(5, 5) + shift
+            in_every_version(kernel, A, 2.0 * A, n, m, strict=strict)
+
+
+def test_what_a_function_gives_back_is_one_array() -> None:
     with pytest.raises(UnsupportedSourceError, match="may be one of several"):
-        polytune.kernel(kernel)(square(5), square(5), 5, 5)
+        polytune.kernel(given_back_by_a_function)(square(5), square(5), 5, 5)
 
 
 def _flat(result: Any) -> list[Any]:

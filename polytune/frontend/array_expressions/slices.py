@@ -372,6 +372,7 @@ def _bound(frame: Frame, node: ast.expr, length: Expression, number: Number, *, 
             (f"{text} does not count from the end, as it is ", value),
             "count from the length, as A[: len(A) - k], where k may be 0; for a negative k write A[:k]",
             reason=_SIGNS,
+            late=frame.on_data and not frame.pure,
         )
         return add(length, value)
     if not at_least(frame, value, ZERO):
@@ -387,5 +388,6 @@ def _bound(frame: Frame, node: ast.expr, length: Expression, number: Number, *, 
             "what counts from the end is written as a negative constant, or from the length, as A[len(A) - k:]; where "
             "there is no such element, let the loop begin later",
             reason=_SIGNS,
+            late=frame.on_data and not frame.pure,
         )
     return value

@@ -40,6 +40,7 @@ from polytune.frontend.lowering.stored_scalars import keep, store_scalar
 from polytune.frontend.program import Node, Perform
 from polytune.frontend.scalars.constants import constant_array, tuple_of
 from polytune.frontend.scalars.named_tuples import named_fields
+from polytune.frontend.syntax.branch_tails import with_tails_in_branches
 from polytune.frontend.syntax.calls_first import GUARDED, RAISED, with_calls_first
 from polytune.frontend.syntax.desugaring import desugared, meaning_outside
 from polytune.frontend.syntax.jumps import structured, with_one_return
@@ -102,6 +103,7 @@ def inline_call(
     statements = with_calls_first(statements, means, inner.fresh, functions)
     statements = with_items(statements, definition_of(function), kernel.knowledge.tuples, outer.__setitem__)
     statements = with_webs(callee.tree, statements, kernel.knowledge.separated.get(definition_of(function), ()))
+    statements = with_tails_in_branches(statements, callee, kernel.knowledge.divided, is_kernel=False)
     inner.assigned = assigned_names(statements)
     if value_used and _is_plain(frame, callee, statements, functions, means, meanings):
         inner.bindings = {**outer, **meanings}

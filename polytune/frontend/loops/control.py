@@ -22,7 +22,7 @@ from polytune.frontend.expression import (
 from polytune.frontend.loops.ending import count_instead, ending_early, ending_of, lower_instead, with_body
 from polytune.frontend.loops.iteration import counted, in_steps
 from polytune.frontend.loops.opaque import branch_on_data, may_change_outcome, operations_of
-from polytune.frontend.loops.subscript_loops import over_subscripts
+from polytune.frontend.loops.subscript_loops import over_subscripts, with_array_named
 from polytune.frontend.loops.tuple_loops import written_out
 from polytune.frontend.lowering.frame import Frame, assigned_names
 from polytune.frontend.lowering.meanings import (
@@ -62,6 +62,10 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
         for iteration in iterations_of_tuple:
             lower(frame, iteration)
         return
+    named = with_array_named(frame, node)
+    if named is not None:
+        lower(frame, [named[0]])
+        node = named[1]
     nested = over_subscripts(frame, node)
     if nested is not None:
         lower(frame, [nested])
@@ -96,6 +100,7 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
     inner = frame.in_loop(iterator, first, last, step).inside(
         carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),
         conditional=frame.conditional or ending is not None,
+        on_data=frame.on_data or ending is not None,
     )
     _forget(inner, body_names.keys(), node.body, _kept(frame, node))
     changes = variable in body_names
@@ -181,6 +186,7 @@ def lower_sequential(
         around = frame.in_sequence(counter, ends[0], ends[1], step)
     inner = around.inside(
         conditional=True,
+        on_data=frame.on_data or not known,
         opaque=True,
         repeated=frame.repeated + (not known),
         carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),
@@ -256,8 +262,9 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
     if chosen.constant is not None:
         lower(frame, node.body if chosen.constant else node.orelse)
         return
+    on_data = frame.on_data or not frame.kernel.affine.is_condition(chosen.expression)
     then, otherwise = (
-        frame.inside(conditional=True, holds=(*frame.holds, *_affine_parts(frame, test)))
+        frame.inside(conditional=True, on_data=on_data, holds=(*frame.holds, *_affine_parts(frame, test)))
         for test in (chosen, negation(chosen))
     )
     lower(then, node.body)
@@ -350,6 +357,7 @@ def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
     names = assigned_names(node.body)
     inner = frame.inside(
         conditional=True,
+        on_data=True,
         opaque=True,
         repeated=frame.repeated + 1,
         carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.sizes import require_size
 from polytune.frontend.loops.iteration import LoopMaker
 from polytune.frontend.lowering.frame import Frame, assigned_names
@@ -69,6 +70,25 @@ def over_subscripts(frame: Frame, node: ast.For) -> ast.For | None:
     (loop,) = body
     assert isinstance(loop, ast.For)
     return loop
+
+
+def with_array_named(frame: Frame, node: ast.For) -> tuple[ast.stmt, ast.For] | None:
+    """A loop over ``np.ndenumerate`` of an expression as an assignment of it and a loop over what has that name; None
+    for any other.
+
+    Args:
+        frame: where it stands.
+        node: the loop.
+    """
+    match node.iter:
+        case ast.Call(called, [given], []) if not isinstance(given, ast.Name) and mentions_arrays(frame, given):
+            if outside_object(frame, called) is not np.ndenumerate:
+                return None
+            maker, name = LoopMaker(frame, node), frame.fresh("enumerated")
+            loop = copy.copy(node)
+            loop.iter = ast.copy_location(ast.Call(called, [maker.name(name)], []), node.iter)
+            return maker.assignment(maker.name(name, ast.Store()), given), loop
+    return None
 
 
 def _require_sizes(frame: Frame, node: ast.expr, extents: Sequence[ast.expr]) -> None:

@@ -57,7 +57,7 @@ class NumPyLoopError(Exception):
 
 class SidesOfBranchError(Exception):
     """A name is read that means one array after one side of a branch, and another one after the other; the walk starts
-    again, and copies both into one."""
+    again, and copies both into one, or moves what follows the branch into it."""
 
 
 class NewKnowledgeError(Exception):
@@ -103,10 +103,11 @@ class Knowledge:
     """The findings of earlier walks: the variables that need memory, the types of those, and the names that refused
     statements assign.  And which functions may write arrays, and which raise exceptions; the loops that NumPy runs, and
     those in which arrays become shorter, by their files and places; the branches after which a name with different
-    arrays on their sides is read; the variables that change in loops after a place that asks how great they may be; the
-    types of what lists hold, by their arrays; the loops that are to count, by their files and places, and those that
-    cannot; by functions and names, the variables that hold several tuples; the functions that return several arrays;
-    and, by functions, the names that stand for several variables."""
+    arrays on their sides is read; the branches into which what follows them is moved, by their files and places; the
+    variables that change in loops after a place that asks how great they may be; the types of what lists hold, by their
+    arrays; the loops that are to count, by their files and places, and those that cannot; by functions and names, the
+    variables that hold several tuples; the functions that return several arrays; and, by functions, the names that
+    stand for several variables."""
 
     in_memory: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
@@ -116,6 +117,7 @@ class Knowledge:
     by_numpy: set[tuple[str, int, int]] = field(default_factory=set)
     shorter: dict[tuple[str, int, int], dict[str, Shorter]] = field(default_factory=dict)
     read_after: set[tuple[str, int, int, str]] = field(default_factory=set)
+    divided: set[tuple[str, int, int]] = field(default_factory=set)
     changed_later: set[str] = field(default_factory=set)
     lists: dict[str, frozenset[ScalarKind]] = field(default_factory=dict)
     counting: set[tuple[str, int, int]] = field(default_factory=set)
@@ -354,6 +356,7 @@ class Frame:
         iterators: the iterators of all loops around, those of callers included.
         carried: the names that loops around assign, so that they may have a value from the iteration before.
         conditional: whether an ``if`` or ``while`` stands around.
+        on_data: whether data decide if this place is reached, as under a condition on data, or after a ``break``.
         opaque: whether a ``while`` stands around, in which no loop may be.
         repeated: how many loops are around of which nothing says how many iterations they have.
         pure: whether what is being read may not be evaluated at all, so that no statement may be made for it.
@@ -374,6 +377,7 @@ class Frame:
     iterators: tuple[str, ...] = ()
     carried: frozenset[str] = frozenset()
     conditional: bool = False
+    on_data: bool = False
     opaque: bool = False
     repeated: int = 0
     pure: bool = False

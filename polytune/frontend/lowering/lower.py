@@ -44,6 +44,7 @@ from polytune.frontend.promotion import ScalarKind, constant, impossible_power, 
 from polytune.frontend.scalars import bits, complex_numbers
 from polytune.frontend.scalars.expressions import evaluate
 from polytune.frontend.scop import Array, ArrayRole
+from polytune.frontend.syntax.branch_tails import with_tails_in_branches
 from polytune.frontend.syntax.calls_first import RAISED, with_calls_first
 from polytune.frontend.syntax.desugaring import desugared, meaning_outside
 from polytune.frontend.syntax.jumps import structured
@@ -160,6 +161,7 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     definition = definition_of(source.function)
     statements = with_items(statements, definition, kernel.knowledge.tuples, frame.bindings.__setitem__)
     statements = with_webs(source.tree, statements, kernel.knowledge.separated.get(definition, ()))
+    statements = with_tails_in_branches(statements, source, kernel.knowledge.divided, is_kernel=True)
     if kernel.knowledge.raising:
         kernel.raised = kernel.fresh("raised")
         store_scalar(frame, tests.body[0], kernel.raised, constant(0))

@@ -123,6 +123,10 @@ def _settled(frame: Frame, node: ast.Name, binding: Stale) -> Meaning:
             "what a call gives must be one array, whichever return runs",
             "give all that it returns one shape and type: return np.zeros(n, A.dtype), or A.astype(np.float64)",
         )
+    divided = {branch[:3] for branch in binding.branches} - frame.kernel.knowledge.divided
+    if binding.array and divided:
+        frame.kernel.knowledge.divided |= divided
+        raise SidesOfBranchError
     if binding.array:
         raise frame.source.refusal(
             node,
