@@ -333,3 +333,23 @@ def test_what_a_loop_goes_over_is_computed_once() -> None:
     library = [each for call in calls for each in call.operations if isinstance(each, LibraryCall)]
     assert [call.function.split()[0] for call in library] == ["numpy.argsort", "numpy.sort"]
     in_every_version(least_and_greatest, A, B)
+
+
+def trend(x, y, Y):
+    c = np.polyfit(x, y, 2)
+    rest = y - np.polyval(c, x)
+    slope, start = np.polyfit(x, y, 1)
+    return c, np.sum(rest**2), slope + start, np.polyfit(x, Y, deg=1)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_polynomials_that_are_fitted(strict: bool) -> None:
+    kernel = kernel_of(trend, strict)
+    for n in (4, 9):
+        x, y, Y = np.arange(n) / 2, numbers(n), numbers(n, 3)
+        for arguments in ((x, y, Y), (x.astype(np.float32), y, Y), (np.arange(n), y.astype(np.float32), Y * 1j)):
+            for found, wanted in zip(kernel(*arguments), trend(*arguments), strict=True):
+                assert np.asarray(found).dtype == np.asarray(wanted).dtype
+                np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    with pytest.raises(TypeError, match="expected non-empty vector"):
+        kernel(x[:0], y[:0], Y[:0])

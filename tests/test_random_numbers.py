@@ -393,3 +393,28 @@ def test_places_that_are_not_found_leave_draws_to_python(monkeypatch):
             np.testing.assert_array_equal(found, wanted)
     finally:
         states._table[:] = table
+
+
+def by_python(A, n):
+    random.seed(n)
+    for i in range(n):
+        A[i, 0] = random.gauss(0.0, 1.0)
+        A[i, 1] = random.gauss(i, sigma=2) + random.random()
+        A[i, 2] = random.triangular(0.0, 1, 0.25)
+        A[i, 3] = random.betavariate(2.0, A[i, 3] + 1) if i % 2 else random.gammavariate(2, 0.5)
+        A[i, 4] = random.lognormvariate(0.0, 0.5) + random.vonmisesvariate(0.0, 4.0)
+        A[i, 5] = random.paretovariate(3.0) * random.weibullvariate(1.0, 1.5)
+    return random.gauss(1, 2), random.gauss()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_distributions_that_python_draws(strict: bool) -> None:
+    kernel = polytune.kernel(strict=strict, background=False)(by_python)
+    for n in (0, 1, 6):
+        found, wanted = np.ones((n, 6)), np.ones((n, 6))
+        assert kernel(found, n) == by_python(wanted, n)
+        np.testing.assert_array_equal(found, wanted)
+        by_python(wanted, n)
+        state = random.getstate()
+        kernel(found, n)
+        assert random.getstate() == state

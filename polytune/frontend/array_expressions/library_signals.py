@@ -280,6 +280,22 @@ def _polyval(call: ArrayCall) -> Operand:
     return library_call(call.frame, call.node, "numpy.polyval *", [coefficients, places], [(shape, dtype)])[0]
 
 
+@compiles(np.polyfit, "x", "y", "deg")
+def _polyfit(call: ArrayCall) -> Operand:
+    places, values, degree = call.vector("x"), call.array("y"), call.constant("deg")
+    if not isinstance(degree, int) or degree < 0:
+        raise call.refusal(
+            "np.polyfit to a degree that is only known while the kernel runs", "write a constant integer"
+        )
+    if values.ndim not in (1, 2) or places.dtype in promotion.COMPLEX:
+        raise call.refusal("np.polyfit of arrays of these dimensions or types", "pass vectors of real numbers")
+    agree(call.frame, call.node, places.shape[0], values.shape[0], (places.shape, values.shape))
+    dtype = "complex128" if values.dtype in promotion.COMPLEX else "float64"
+    shape = (integer(degree + 1), *values.shape[1:])
+    text = f"numpy.polyfit x=@0 y=@1 deg={degree}"
+    return library_call(call.frame, call.node, text, [places, values], [(shape, dtype)])[0]
+
+
 @compiles(np.linalg.matrix_power, "a", "n")
 def _matrix_power(call: ArrayCall) -> Operand:
     matrix, power = call.array("a"), call.constant("n")
