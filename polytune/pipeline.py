@@ -88,7 +88,7 @@ seconds more, for the phase that was at work when the time ended, and for Numba.
 
 MOST_AT_ONCE = 200
 """The largest kernel, by the constraints of its dependences, of which a first call waits for all versions: they take
-about half a second.  Of larger ones it takes what follows the source order; the others can be made beside it."""
+some tenths of a second.  Of larger ones it takes what follows the source order; the others can be made beside it."""
 
 FIRST_CALL = 10.0
 """The processor time that a first call may take in all, in seconds."""
