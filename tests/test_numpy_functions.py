@@ -155,7 +155,28 @@ np.nanmin(A)
 np.nanstd(A, axis=1)
 np.nanmedian(A)
 np.nanvar(B)
+np.nanvar(A, axis=0, ddof=2)
+np.nanstd(A, ddof=1, keepdims=True)
+np.nanmin(A, axis=1, keepdims=True)
+np.array([np.nanstd(A[i]) + np.nanmax(A[i]) + np.nanmin(A[:, 1]) for i in range(len(A))])
 """.strip().splitlines()
+
+
+ROWS_WITHOUT_NUMBERS = """
+np.nanvar(A, axis=0)
+np.nanstd(A, axis=1, ddof=1)
+np.nanmin(A, axis=1)
+np.nanmax(A, axis=0)
+np.nanmax(A[1])
+np.nanstd(A)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_rows_of_which_all_elements_are_no_numbers(dtype: str, tmp_path: Path) -> None:
+    A = numbers(dtype, 6, 5)
+    A[1], A[:, 3], A[2, 1:], A[0, 0] = np.nan, np.nan, np.nan, np.inf
+    check(tmp_path, ROWS_WITHOUT_NUMBERS, A, A, {"float64": 1e-12, "float32": 1e-5, "float16": 1e-2}[dtype])
 
 
 def test_reductions_without_nan(tmp_path: Path) -> None:

@@ -52,8 +52,14 @@ def mean_of(frame: Frame, node: ast.AST, reduced: Reduced, dtype: str) -> Operan
     return arithmetic(frame, node, "/", written_out(frame.kernel, total(reduced, dtype)), count)
 
 
-def _type_of_mean(call: ArrayCall, elements: str, *, may_be_complex: bool = True) -> str:
-    """The type of means of elements of a type, or of their squared distances, and of what is computed on the way."""
+def type_of_mean(call: ArrayCall, elements: str, *, may_be_complex: bool = True) -> str:
+    """The type of means of elements of a type, or of their squared distances, and of what is computed on the way.
+
+    Args:
+        call: the call, which may name a type.
+        elements: the type of the elements.
+        may_be_complex: whether a complex type may be named.
+    """
     if not call.given("dtype"):
         return elements if promotion.is_inexact(elements) else "float64"
     dtype = call.dtype("dtype", elements)
@@ -71,7 +77,7 @@ def _type_of_mean(call: ArrayCall, elements: str, *, may_be_complex: bool = True
 @compiles(np.mean, *COMMON)
 def _mean(call: ArrayCall) -> Operand:
     reduced = reduced_operand(call, constant(0))
-    dtype = _type_of_mean(call, reduced.array.dtype)
+    dtype = type_of_mean(call, reduced.array.dtype)
     return narrowed(call.frame, call.node, mean_of(call.frame, call.node, reduced, promotion.wider(dtype)), dtype)
 
 
@@ -85,7 +91,7 @@ def _variance(call: ArrayCall) -> tuple[Operand, str]:
     if array.is_costly:
         array = kept(frame, node, array)
         reduced = Reduced(array, reduced.axes, reduced.keepdims, selection)
-    wanted = _type_of_mean(call, array.dtype, may_be_complex=False)
+    wanted = type_of_mean(call, array.dtype, may_be_complex=False)
     dtype = promotion.wider(wanted)
     freedom = call.constant("ddof", 0)
     spread = Reduced(array, reduced.axes, True, selection)

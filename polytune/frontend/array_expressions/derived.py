@@ -65,35 +65,6 @@ def _average(call: ArrayCall) -> Operand:
     return arithmetic(frame, node, "/", *sums)
 
 
-@compiles(np.nansum, "a", "axis", "dtype", "-out", "keepdims")
-def _nansum(call: ArrayCall) -> Operand:
-    return call.of(np.sum, _numbers(call, call.array("a")), *_REDUCED, "dtype")
-
-
-@compiles(np.nanmean, "a", "axis", "-dtype", "-out", "keepdims")
-def _nanmean(call: ArrayCall) -> Operand:
-    array = _kept(call, call.array("a"))
-    if not promotion.is_inexact(array.dtype):
-        return call.of(np.mean, array, *_REDUCED)
-    total = call.of(np.sum, _numbers(call, array), *_REDUCED)
-    counted = elementwise(call.frame, call.node, lambda v: promotion.negation(functions.apply(np.isnan, v)), [array])
-    count = computed(call.frame, call.node, call.of(np.count_nonzero, counted, *_REDUCED))
-    as_number = elementwise(call.frame, call.node, lambda v: promotion.cast(v[0], _part(array.dtype)), [count])
-    return arithmetic(call.frame, call.node, "/", total, as_number)
-
-
-def _part(dtype: str) -> str:
-    return promotion.part_type(dtype)
-
-
-def _numbers(call: ArrayCall, array: ArrayValue) -> Operand:
-    """The array with 0 in place of NaN."""
-    if not promotion.is_inexact(array.dtype):
-        return array
-    missing = elementwise(call.frame, call.node, lambda v: functions.apply(np.isnan, v), [array])
-    return chosen(call.frame, call.node, missing, constant(0), array)
-
-
 def _kept(call: ArrayCall, array: ArrayValue) -> ArrayValue:
     """An array that is read several times, computed once."""
     return array if array.region is not None or not array.shape else kept(call.frame, call.node, array)

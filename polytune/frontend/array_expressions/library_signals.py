@@ -131,7 +131,7 @@ def _correlate(call: ArrayCall) -> Operand:
     return _folded(call, "correlate", ("a", "v"), call.constant("mode", "valid"))
 
 
-_OF_ELEMENTS = ("nanmin", "nanmax", "percentile", "quantile")
+_OF_ELEMENTS = ("percentile", "quantile")
 """The statistics that are elements, or between two of them, so that there have to be some."""
 
 
@@ -225,19 +225,9 @@ _PARTS = {"float32": ("float32", "float64"), "float16": (), "bool": ()}
 """The types of NumPy's numbers that say which quantile, for arrays of a type, where it is not all of 64 bits."""
 
 
-def _without_nan(name: str, *, keeps_integers: bool = False) -> None:
-    """Register a statistic of what is not NaN."""
-
-    def handler(call: ArrayCall) -> Operand:
-        return _statistic(call, name, keeps_integers=keeps_integers)
-
-    compiles(getattr(np, name), "a", "axis")(handler)
-
-
-for _name in ("nanvar", "nanstd", "nanmedian"):
-    _without_nan(_name)
-for _name in ("nanmin", "nanmax"):
-    _without_nan(_name, keeps_integers=True)
+@compiles(np.nanmedian, "a", "axis")
+def _nanmedian(call: ArrayCall) -> Operand:
+    return _statistic(call, "nanmedian")
 
 
 @compiles(np.isin, "element", "test_elements", "=invert")

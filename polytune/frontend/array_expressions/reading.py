@@ -25,6 +25,7 @@ from polytune.frontend.array_expressions import (  # noqa: F401  (they register 
     library_signals,
     linear_algebra,
     masks,
+    missing_numbers,
     python_random,
     quotients,
     rearrangements,
