@@ -3,6 +3,7 @@ run."""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Collection, Sequence
 from functools import cache
@@ -175,6 +176,16 @@ _VECTOR_LOOP, _PASSED_ON = "\nvector.body", "%vector.recur"
 """The beginnings of LLVM's names of loops that it has made vectors of, and of vectors that such a loop passes on from
 one iteration to the next."""
 
+_PASSED_KIND = re.compile(rf"{_PASSED_ON}\S* = phi <(\d+) x (\w+)>")
+_STEP = re.compile(r"%index\.next\S* = add .*, (\d+)")
+"""The types of such vectors, and how many iterations are computed at a time."""
+
+_LINE = 64
+"""Bytes of a line of the caches."""
+
+_BYTES = {"double": 8, "float": 4, "i64": 8, "i32": 4, "i16": 2, "i8": 1}
+"""The sizes of elements."""
+
 
 def _optimised(
     parsed: binding.ModuleRef, text: str, machine: binding.TargetMachine, is_hidden: bool
@@ -184,7 +195,7 @@ def _optimised(
     Of neighbours that a loop reads, ``u[i - 1]`` and ``u[i + 1]``, LLVM keeps in registers what a later iteration reads
     again, and makes vectors of the loop afterwards, in which lanes then have to be shuffled, where a load would have
     given them.  Where it has done so, vectors are made before elements are kept, if there are as many vectors then; but
-    not in long modules, which would take twice as long to compile.
+    not in long modules, which would take twice as long to compile, nor where loads would cost more than shuffles.
 
     Args:
         parsed: the module, which is changed.
@@ -194,7 +205,7 @@ def _optimised(
     """
     _run_passes(parsed, machine, _FULLY if len(text) <= _VERY_LONG else _WELL)
     found = str(parsed)
-    if _PASSED_ON not in found or len(text) > _LONG:
+    if _PASSED_ON not in found or len(text) > _LONG or _is_passed_on_cheaply(found):
         return parsed
     other = _parsed(text, is_hidden)
     _run_passes(other, machine, _SIMPLY)
@@ -202,6 +213,25 @@ def _optimised(
     made = str(other)
     is_better = _PASSED_ON not in made and made.count(_VECTOR_LOOP) >= found.count(_VECTOR_LOOP)
     return other if is_better else parsed
+
+
+def _is_passed_on_cheaply(text: str) -> bool:
+    """Return whether all vectors that loops pass on are a line of the caches, and one of each is computed at a time.
+
+    Of neighbours, all loads but one then touch two lines each.  Where several vectors are computed at a time, LLVM
+    computes what is left of a row, up to as many elements, one by one.
+
+    Args:
+        text: a module with vectors.
+    """
+    for loop in text.split(_VECTOR_LOOP)[1:]:
+        body = loop.partition("\n\n")[0]
+        kinds, step = set(_PASSED_KIND.findall(body)), _STEP.search(body)
+        for lanes, kind in kinds:
+            is_line = int(lanes) * _BYTES.get(kind, 0) == _LINE
+            if not is_line or step is None or step[1] != lanes:
+                return False
+    return True
 
 
 def _run_passes(parsed: binding.ModuleRef, machine: binding.TargetMachine, level: int) -> None:

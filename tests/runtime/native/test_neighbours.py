@@ -83,3 +83,60 @@ def test_long_modules_are_compiled_once(texts: list[str], monkeypatch: pytest.Mo
     monkeypatch.setattr(machine_code, "_LONG", 10)
     check(averaged)
     assert any("%vector.recur" in each for each in texts)
+
+
+def outlined(u, v):
+    """Loads of nine neighbours, more than half of which LLVM has from the iterations before."""
+    for i in range(1, u.shape[0] - 1):
+        for j in range(1, u.shape[1] - 1):
+            x = u[i - 1, j + 1] + 2.0 * u[i, j + 1] + u[i + 1, j + 1]
+            x -= u[i - 1, j - 1] + 2.0 * u[i, j - 1] + u[i + 1, j - 1]
+            y = u[i + 1, j - 1] + 2.0 * u[i + 1, j] + u[i + 1, j + 1]
+            y -= u[i - 1, j - 1] + 2.0 * u[i - 1, j] + u[i - 1, j + 1]
+            v[i, j] = np.sqrt(x * x + y * y)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_neighbours_that_are_loaded_or_passed_on_are_right(dtype: str, texts: list[str]) -> None:
+    kernel = polytune.Kernel(outlined)
+    for shape in ((2, 2), (3, 3), (3, 12), (5, 100)):
+        u = np.random.default_rng(1).random(shape).astype(dtype)
+        u.flat[:2] = np.inf, np.nan
+        wanted, found = np.zeros_like(u), np.zeros_like(u)
+        with np.errstate(invalid="ignore"):
+            outlined(u, wanted)
+        kernel.run({"version": "source"}, u, found)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    for text in texts:
+        assert "%vector.recur" not in text or machine_code._is_passed_on_cheaply(text)
+
+
+def loop_of(kind: str, step: int) -> str:
+    """A loop with a vector that is passed on, as LLVM writes it."""
+    return (
+        "entry:\n  br label %vector.body\n\n"
+        "vector.body:                                      ; preds = %vector.body, %entry\n"
+        "  %index = phi i64 [ 0, %entry ], [ %index.next, %vector.body ]\n"
+        f"  %vector.recur = phi {kind} [ zeroinitializer, %entry ], [ %wide.load, %vector.body ]\n"
+        f"  %index.next = add nuw nsw i64 %index, {step}\n"
+        "  br i1 %done, label %exit, label %vector.body\n\n"
+        "exit:\n  ret void\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "step", "is_cheap"),
+    [
+        ("<8 x double>", 8, True),
+        ("<16 x float>", 16, True),
+        ("<16 x i32>", 16, True),
+        ("<8 x double>", 16, False),
+        ("<8 x double>", 32, False),
+        ("<4 x double>", 4, False),
+        ("<8 x float>", 8, False),
+        ("<2 x ppc_fp128>", 2, False),
+    ],
+)
+def test_lines_are_passed_on_one_at_a_time(kind: str, step: int, is_cheap: bool) -> None:
+    assert machine_code._is_passed_on_cheaply(loop_of(kind, step)) == is_cheap
+    assert not machine_code._is_passed_on_cheaply(loop_of(kind, step) + loop_of("<8 x double>", 32))
