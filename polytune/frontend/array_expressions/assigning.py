@@ -43,9 +43,11 @@ from polytune.frontend.lowering.meanings import (
 )
 from polytune.frontend.lowering.names import outside_object
 from polytune.frontend.scop import ArrayRole
+from polytune.frontend.syntax.argument_effects import effects_of
 from polytune.frontend.syntax.refusals import counted
-from polytune.frontend.syntax.sharing import CALLER, may_be_copied
+from polytune.frontend.syntax.sharing import CALLER, UNKNOWN, Effects, may_be_copied
 from polytune.frontend.syntax.source import enclosing_statement, inlinable, nodes_inside
+from polytune.frontend.syntax.stencils import is_of_stencil
 from polytune.frontend.syntax.webs import name_in_source
 
 
@@ -381,16 +383,19 @@ def is_never_changed(frame: Frame, node: ast.stmt, names: set[str], *, before: b
         before: whether they have it before the statement, not only after it.
     """
 
-    def is_of_users(call: ast.Call) -> bool:
+    def effects(call: ast.Call) -> Effects | None:
         root = call.func
         while isinstance(root, ast.Attribute):
             root = root.value
         if isinstance(root, ast.Name) and root.id in frame.assigned and root.id not in frame.bindings:
-            return root is call.func  # what has no meaning yet is none of the user's modules
-        return inlinable(outside_object(frame, call.func)) is not None
+            # What has no meaning yet is none of the user's modules.
+            return UNKNOWN if root is call.func else None
+        called = outside_object(frame, call.func)
+        function = None if is_of_stencil(called) else inlinable(called)
+        return None if function is None else effects_of(function)
 
     names = set(map(name_in_source, names))
-    return may_be_copied(frame.source.tree, node, names, is_of_users, before=before, to_the_end=frame.is_kernel)
+    return may_be_copied(frame.source.tree, node, names, effects, before=before, to_the_end=frame.is_kernel)
 
 
 def make_own(frame: Frame, node: ast.stmt, body: Sequence[ast.stmt], names: Collection[str]) -> None:

@@ -17,12 +17,12 @@ from polytune.frontend.lowering.frame import assigned_names
 from polytune.frontend.lowering.meanings import Binding, GeneratorMethod, GeneratorObject, ObjectBinding
 from polytune.frontend.scalars.named_tuples import named_fields
 from polytune.frontend.syntax.comprehensions import Meaning
-from polytune.frontend.syntax.desugaring import meaning_outside
 from polytune.frontend.syntax.source import (
     NestedFunction,
     Source,
     definition_of,
     inlinable,
+    meaning_outside,
     nodes_inside,
     read_source,
 )

@@ -42,9 +42,9 @@ from polytune.frontend.scalars.constants import constant_array, tuple_of
 from polytune.frontend.scalars.named_tuples import named_fields
 from polytune.frontend.syntax.branch_tails import with_tails_in_branches
 from polytune.frontend.syntax.calls_first import GUARDED, RAISED, with_calls_first
-from polytune.frontend.syntax.desugaring import desugared, meaning_outside
+from polytune.frontend.syntax.desugaring import desugared
 from polytune.frontend.syntax.jumps import structured, with_one_return
-from polytune.frontend.syntax.source import NestedFunction, Source, definition_of, read_source
+from polytune.frontend.syntax.source import NestedFunction, Source, definition_of, meaning_outside, read_source
 from polytune.frontend.syntax.tuple_variables import with_items
 from polytune.frontend.syntax.webs import with_webs
 

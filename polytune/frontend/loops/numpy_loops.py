@@ -36,7 +36,6 @@ from polytune.frontend.lowering.meanings import (
 )
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import ArrayRole
-from polytune.frontend.syntax.desugaring import meaning_outside
 from polytune.frontend.syntax.loop_names import (
     AnyLoop,
     arrays_changed,
@@ -45,7 +44,7 @@ from polytune.frontend.syntax.loop_names import (
     mentions,
     names_replaced,
 )
-from polytune.frontend.syntax.source import definition_of, nodes_inside
+from polytune.frontend.syntax.source import definition_of, meaning_outside, nodes_inside
 from polytune.records import dataclass
 
 __all__ = ["lower_by_numpy", "note_shapes", "restart_by_numpy", "without_shapes"]

@@ -46,10 +46,10 @@ from polytune.frontend.scalars.expressions import evaluate
 from polytune.frontend.scop import Array, ArrayRole
 from polytune.frontend.syntax.branch_tails import with_tails_in_branches
 from polytune.frontend.syntax.calls_first import RAISED, with_calls_first
-from polytune.frontend.syntax.desugaring import desugared, meaning_outside
+from polytune.frontend.syntax.desugaring import desugared
 from polytune.frontend.syntax.jumps import structured
 from polytune.frontend.syntax.preconditions import preconditions, structure_lines, without_tests
-from polytune.frontend.syntax.source import Source, definition_of
+from polytune.frontend.syntax.source import Source, definition_of, meaning_outside
 from polytune.frontend.syntax.tuple_variables import with_items
 from polytune.frontend.syntax.webs import with_webs
 from polytune.records import dataclass

@@ -25,32 +25,8 @@ from polytune.frontend.syntax.list_arrays import with_lists_as_arrays
 from polytune.frontend.syntax.list_displays import filled_array
 from polytune.frontend.syntax.matching import branches
 from polytune.frontend.syntax.ranges import with_ranges_written
-from polytune.frontend.syntax.source import Source
 
 Changed = TypeVar("Changed", bound=ast.AST)
-
-
-def meaning_outside(source: Source, local: Collection[str]) -> Meaning:
-    """Return what says what names from outside of a function mean, and attributes of them.
-
-    Args:
-        source: the function.
-        local: the names that it has itself.
-    """
-
-    def meaning(node: ast.expr) -> Any:
-        match node:
-            case ast.Name(name) if name not in local:
-                try:
-                    return source.resolve(name)
-                except KeyError:
-                    return None
-            case ast.Attribute(value, name):
-                owner = meaning(value)
-                return None if owner is None else getattr(owner, name, None)
-        return None
-
-    return meaning
 
 
 def desugared(

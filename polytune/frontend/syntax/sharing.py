@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 Names = frozenset[str]
 
@@ -34,7 +35,7 @@ def may_be_copied(
     function: ast.AST,
     statement: ast.stmt,
     names: Iterable[str],
-    is_of_users: Callable[[ast.Call], bool],
+    effects: Callable[[ast.Call], Effects | None],
     *,
     before: bool,
     to_the_end: bool,
@@ -45,14 +46,14 @@ def may_be_copied(
         function: the definition that the statement is in.
         statement: where the names begin to have an array in common.
         names: these names.
-        is_of_users: whether a call is of a function of the user's, which may do anything with its arguments.
+        effects: what a call of a function of the user's may do with its arguments; None for any other.
         before: whether they have it before the statement, not only after it.
         to_the_end: whether what the function returns may be one of several names of it.
     """
     path = _path(function, statement)
     if path is None:
         return False
-    flow = _Flow(is_of_users)
+    flow = _Flow(Roots(effects))
     shared = frozenset(names)
     if before:
         shared = flow.block([statement], shared)
@@ -84,6 +85,69 @@ def _is_same(left: ast.stmt, right: ast.stmt) -> bool:
     return left is right or places[0] == places[1]
 
 
+class Effects(NamedTuple):
+    """What a function may do with the arrays that it is given.
+
+    Attributes:
+        changes: whether it may change their elements.
+        gives: whether what it gives may be one of them, or a part.
+    """
+
+    changes: bool
+    gives: bool
+
+
+UNKNOWN = Effects(changes=True, gives=True)
+"""The effects of a function of which nothing is known."""
+
+
+class Roots:
+    """Tells of what arrays expressions may be parts, and which a node may change.
+
+    Args:
+        effects: what a call of a function of the user's may do with its arguments; None for any other.
+    """
+
+    def __init__(self, effects: Callable[[ast.Call], Effects | None]):
+        self._effects = effects
+
+    def changed(self, node: ast.AST) -> Names:
+        """The names of arrays of which a node itself may change elements."""
+        match node:
+            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                return self.of(node)
+            case ast.AugAssign(target=target):
+                return self.of(target)
+            case ast.Call(function, arguments, keywords):
+                name = function.attr if isinstance(function, ast.Attribute) else ""
+                given = [*arguments, *(keyword.value for keyword in keywords)]
+                effects = self._effects(node)
+                if name in _CHANGES or (effects is not None and effects.changes):
+                    return self.of(function).union(*(self.of(each) for each in given))
+                return frozenset().union(*(self.of(each.value) for each in keywords if each.arg == "out"))
+        return frozenset()
+
+    def of(self, node: ast.expr) -> Names:
+        """The names of arrays that an expression may be a part of."""
+        match node:
+            case ast.Name(name):
+                return frozenset((name,))
+            case ast.Subscript(value) | ast.Attribute(value) | ast.Starred(value):
+                return self.of(value)
+            case ast.Tuple(items) | ast.List(items):
+                return frozenset().union(*map(self.of, items))
+            case ast.IfExp(_, then, otherwise):
+                return self.of(then) | self.of(otherwise)
+            case ast.Call(function, arguments, keywords):
+                name = getattr(function, "attr", getattr(function, "id", ""))
+                given = [*arguments, *(keyword.value for keyword in keywords)]
+                effects = self._effects(node)
+                if name in _VIEWS or (effects is not None and effects.gives):
+                    return self.of(function).union(*map(self.of, given))
+                return frozenset().union(*(self.of(each.value) for each in keywords if each.arg == "out"))
+        return frozenset()
+
+
 class _Flow:
     """Follows the names of an array through statements.
 
@@ -92,8 +156,8 @@ class _Flow:
         is_returned: whether it may have been returned then.
     """
 
-    def __init__(self, is_of_users: Callable[[ast.Call], bool]):
-        self.is_of_users = is_of_users
+    def __init__(self, arrays: Roots):
+        self.roots, self.changed = arrays.of, arrays.changed
         self.is_changed = self.is_returned = False
         self.jumped: Names = frozenset()
 
@@ -160,37 +224,3 @@ class _Flow:
         """Note whether a node changes elements of the array, while it has several names."""
         if len(names) > 1:
             self.is_changed |= any(self.changed(each) & names for each in ast.walk(node))
-
-    def changed(self, node: ast.AST) -> Names:
-        """The names of arrays of which a node itself may change elements."""
-        match node:
-            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
-                return self.roots(node)
-            case ast.AugAssign(target=target):
-                return self.roots(target)
-            case ast.Call(function, arguments, keywords):
-                name = function.attr if isinstance(function, ast.Attribute) else ""
-                given = [*arguments, *(keyword.value for keyword in keywords)]
-                if name in _CHANGES or self.is_of_users(node):
-                    return self.roots(function).union(*(self.roots(each) for each in given))
-                return frozenset().union(*(self.roots(each.value) for each in keywords if each.arg == "out"))
-        return frozenset()
-
-    def roots(self, node: ast.expr) -> Names:
-        """The names of arrays that an expression may be a part of."""
-        match node:
-            case ast.Name(name):
-                return frozenset((name,))
-            case ast.Subscript(value) | ast.Attribute(value) | ast.Starred(value):
-                return self.roots(value)
-            case ast.Tuple(items) | ast.List(items):
-                return frozenset().union(*map(self.roots, items))
-            case ast.IfExp(_, then, otherwise):
-                return self.roots(then) | self.roots(otherwise)
-            case ast.Call(function, arguments, keywords):
-                name = getattr(function, "attr", getattr(function, "id", ""))
-                given = [*arguments, *(keyword.value for keyword in keywords)]
-                if name in _VIEWS or self.is_of_users(node):
-                    return self.roots(function).union(*map(self.roots, given))
-                return frozenset().union(*(self.roots(each.value) for each in keywords if each.arg == "out"))
-        return frozenset()

@@ -6,7 +6,7 @@ import ast
 import builtins
 import inspect
 import textwrap
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import replace
 from types import FunctionType
 from typing import Any
@@ -100,6 +100,29 @@ class Source:
         if name in self.function.__globals__:
             return self.function.__globals__[name]
         return vars(builtins)[name]
+
+
+def meaning_outside(source: Source, local: Collection[str]) -> Callable[[ast.expr], Any]:
+    """Return what says what names from outside of a function mean, and attributes of them.
+
+    Args:
+        source: the function.
+        local: the names that it has itself.
+    """
+
+    def meaning(node: ast.expr) -> Any:
+        match node:
+            case ast.Name(name) if name not in local:
+                try:
+                    return source.resolve(name)
+                except KeyError:
+                    return None
+            case ast.Attribute(value, name):
+                owner = meaning(value)
+                return None if owner is None else getattr(owner, name, None)
+        return None
+
+    return meaning
 
 
 def _characters(text: str, offset: int) -> int:

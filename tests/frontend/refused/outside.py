@@ -158,24 +158,23 @@ def raises_a_known_error(A):
     A[0] = 1.0
 
 
-@numba.stencil(neighborhood=((-1, 0),))
-def sum_of_two(a):
-    total = a[-1]
-    return total + a[0]
+@numba.stencil(standard_indexing=("w",))
+def weighted_before(a, w):
+    return a[-1] * w[0]
 
 
-@refused("the stencil sum_of_two, which is more than one expression", "total = a[-1]")
-def calls_stencil_of_statements(A):
+@refused("the stencil weighted_before, which has standard_indexing", "return a[-1] * w[0]")
+def calls_stencil_of_absolute_points(A):
     B = np.zeros(len(A))
-    sum_of_two(A, out=B)
+    weighted_before(A, A[2:], out=B)
     A[:] = B
 
 
-@mended(calls_stencil_of_statements, VECTOR, "write loops over the points")
-def sums_in_a_loop(A):
+@mended(calls_stencil_of_absolute_points, VECTOR, "write loops over the points")
+def weighted_in_a_loop(A):
     B = np.zeros(len(A))
     for i in range(1, len(A)):
-        B[i] = A[i - 1] + A[i]
+        B[i] = A[i - 1] * A[2]
     A[:] = B
 
 
