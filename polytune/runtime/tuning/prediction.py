@@ -122,10 +122,11 @@ class Prediction:
             if region.by_library:
                 busiest /= self._threads
             for kind, count in zip(Kind, region.counts, strict=True):
-                found[kind.name.lower()] += RATES[kind] * count * busiest / seen
+                found[kind.name.lower()] += RATES[kind] * count * busiest / _seen_of(kind, seen)
             if threads > 1 and not region.is_serial:
-                found["starts"] += _TEAM * region.counts[Kind.REGIONS] / seen
-                found["tasks"] += _TASK * region.pieces * region.counts[Kind.REGIONS] / seen
+                executions = region.counts[Kind.REGIONS] / _seen_of(Kind.REGIONS, seen)
+                found["starts"] += _TEAM * executions
+                found["tasks"] += _TASK * region.pieces * executions
         return found
 
     def workers(self, configuration: Mapping[str, Any]) -> int:
@@ -266,7 +267,9 @@ class Prediction:
             return None
         account = self._account(version, [configuration[name] for name in version.sizes])
         seen = self._share_seen(account)
-        return tuple(count / seen for count in account.counts) if seen else None
+        if not seen:
+            return None
+        return tuple(count / _seen_of(kind, seen) for kind, count in zip(Kind, account.counts, strict=True))
 
     def _share_seen(self, account: Account) -> float:
         """Return how much of the work an account has seen, by the arithmetic of the source order: 1 where that is
@@ -289,14 +292,26 @@ class Prediction:
             return math.inf
         nanoseconds = 0.0
         for region in account.regions:
-            time = sum(RATES[kind] * count for kind, count in zip(Kind, region.counts, strict=True) if count)
+            counts = zip(Kind, region.counts, strict=True)
+            time = sum(RATES[kind] * count / _seen_of(kind, seen) for kind, count in counts if count)
             time *= region.part_of_busiest(threads)
             if region.by_library:
                 time /= self._threads
             if threads > 1 and not region.is_serial:
-                time += (_TEAM + _TASK * region.pieces) * region.counts[Kind.REGIONS]
+                time += (_TEAM + _TASK * region.pieces) * region.counts[Kind.REGIONS] / _seen_of(Kind.REGIONS, seen)
             nanoseconds += time
-        return nanoseconds / seen * 1e-9
+        return nanoseconds * 1e-9
+
+
+def _seen_of(kind: Kind, seen: float) -> float:
+    """Return how much an account has seen of a kind of work: of regions and tiles there are as many as it says, also
+    where it takes what is in them for more than it is.
+
+    Args:
+        kind: the kind of work.
+        seen: how much it has seen of the arithmetic.
+    """
+    return min(seen, 1.0) if kind in (Kind.REGIONS, Kind.TILES) else seen
 
 
 LEAST_ARITHMETIC = 1e6

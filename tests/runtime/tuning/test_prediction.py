@@ -52,6 +52,29 @@ def test_lanes_that_are_stored_by_a_mask_are_waited_for():
     assert narrow > wide
 
 
+def simulated(A, v, x):
+    for t in range(x.shape[1] - 1):
+        for i in range(A.shape[0]):
+            x[i, t + 1] = v[i, t]
+            for j in range(A.shape[0]):
+                x[i, t + 1] += A[i, j] * x[j, t]
+
+
+def test_tiles_are_as_many_as_they_are_where_vectors_are_mostly_empty():
+    """Blocks of rows and vectors that a tile does not fill count for more arithmetic than there is, and are no reason
+    to expect fewer tiles."""
+    generated, parameters = generated_of(simulated, np.ones((6, 6)), np.ones((6, 999)), np.ones((6, 1000)))
+    prediction = Prediction(generated.module, generated.space, parameters, 1)
+    version = next(each for each in generated.module.VERSIONS if each.name == "transposed_registers")
+    expected = []
+    for size in (1, 512):
+        sizes = dict.fromkeys(version.sizes, 512) | {"tile_0": size}
+        expected.append(prediction.times(generated.space.configuration(version=version.name, threads=1, **sizes)))
+    narrow, wide = expected
+    assert narrow["tiles"] > 2 * wide["tiles"]
+    assert narrow["regions"] == wide["regions"]
+
+
 @pytest.mark.parametrize("size, is_packed", [(12, False), (400, True), (2000, True)])
 def test_rows_of_the_right_matrix_are_copied_first_where_they_are_long(size, is_packed):
     """They lie in a page each, and then to read them in their places takes longer than to copy them."""
