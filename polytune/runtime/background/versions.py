@@ -174,6 +174,7 @@ class VersionMaker:
             if process is None:
                 process = self._process = WorkerProcess(_MODULE)
                 process.lower_priority()
+                process.lower_priority()
         if is_new:
             process.wait_until_ready()
         return process.versions_of(packed, _LONGEST)
