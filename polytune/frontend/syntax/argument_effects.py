@@ -45,7 +45,7 @@ def effects_of(function: Any, around: frozenset[Any] = frozenset()) -> Effects:
 
 
 def _effects(tree: ast.FunctionDef, roots: Roots) -> Effects:
-    """What the body of a function may do with the arrays that are its arguments, whatever the order of its statements.
+    """Return what the body of a function may do with the arrays that it is given, in whatever order its statements are.
 
     Args:
         tree: the function.

@@ -1,4 +1,4 @@
-"""What follows branches in which a name gets one array or another, moved into these branches.
+"""Statements after branches in which a name gets one array or another, moved into these branches.
 
 After ``source = A if even else B`` nothing is known of the name but that it is one of two arrays.  With a copy of what
 follows at the end of each side, the name means one array everywhere: ``if even: source = A; use(source)``, ``else:
@@ -15,7 +15,7 @@ from polytune.frontend.syntax.desugaring import changed
 from polytune.frontend.syntax.source import Source
 
 _MOST_COPIES = 100
-"""How many statements of a function are copied at most."""
+"""The most statements of a function that are copied."""
 
 Place = tuple[str, int, int]
 """The file of a statement, its line there, and its column."""

@@ -86,7 +86,7 @@ def _is_same(left: ast.stmt, right: ast.stmt) -> bool:
 
 
 class Effects(NamedTuple):
-    """What a function may do with the arrays that it is given.
+    """The effects of a function on the arrays that it is given.
 
     Attributes:
         changes: whether it may change their elements.
