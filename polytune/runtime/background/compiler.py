@@ -11,10 +11,8 @@ cannot be started.
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
-import queue
 import sys
 import threading
 import time
@@ -23,7 +21,7 @@ from contextlib import suppress
 from typing import Any
 
 from polytune.environment import BACKGROUND
-from polytune.forking import at_fork
+from polytune.runtime.background.executor import ProcessExecutor
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 from polytune.runtime.background.protocol import Request
 from polytune.runtime.native.translation import is_enabled as translates
@@ -43,41 +41,26 @@ _ATTEMPTS = 2
 """The number of times that a function may end the process before it is given up: once may be no fault of its own."""
 
 
-class BackgroundCompiler:
+class BackgroundCompiler(ProcessExecutor[tuple[Any, Request, bool]]):
     """Has functions of generated modules translated by a thread, or compiled by a process; safe to use from several
     threads.
+
+    Args:
+        idle_seconds: how long the process waits for more before it ends.
 
     Attributes:
         activity: grows by one when compiling begins and when it ends: odd while something is being compiled.
     """
 
     def __init__(self, idle_seconds: float = _IDLE_SECONDS):
-        """
-        Args:
-            idle_seconds: how long the process waits for more before it ends.
-        """
-        self._idle_seconds = idle_seconds
-        self._process: WorkerProcess | None = None
-        self._begin_anew()
-        atexit.register(self.close)
-        at_fork(after_in_child=self._after_fork_in_child)
+        super().__init__("polytune-background", idle_seconds)
 
     def _begin_anew(self) -> None:
+        super()._begin_anew()
         self.activity = 0
-        self._lock = threading.Lock()
         self._failures: dict[Request, str] = {}  # of all that was asked for; empty where there is none
-        self._waiting: queue.SimpleQueue[tuple[Any, Request, bool]] = queue.SimpleQueue()
         self._under_way: set[Request] = set()
-        self._thread: threading.Thread | None = None
-        self._is_usable = True
         self._has_answered = False  # any process, ever
-
-    def _after_fork_in_child(self) -> None:
-        # The thread does not exist here, locks may be held by threads that do not, and the process is the parent's.
-        if self._process is not None:
-            self._process.disown()
-        self._process = None
-        self._begin_anew()
 
     def provides(self, functions: Iterable[tuple[Any, int]], *, urgent: bool = False) -> bool:
         """Return whether functions can be made ready without waiting for a compiler.
@@ -90,7 +73,7 @@ class BackgroundCompiler:
             urgent: whether the application would rather wait for them than go on without: then the process that
                 compiles them has the application's own priority, unless it has compiled something else before.
         """
-        if not (self._is_usable and is_enabled()):
+        if not (self.is_usable and is_enabled()):
             return True
         with self._lock:
             is_provided = True
@@ -105,7 +88,7 @@ class BackgroundCompiler:
 
     def expect(self) -> None:
         """Have the process started, as something will be wanted of it before long: its imports take half a second."""
-        if self._is_usable and is_enabled() and not translates():
+        if self.is_usable and is_enabled() and not translates():
             with self._lock:
                 self._have_thread()
 
@@ -118,14 +101,6 @@ class BackgroundCompiler:
         """Return whether something was compiled at any time since ``self.activity`` was ``activity``."""
         return activity % 2 == 1 or activity != self.activity
 
-    def close(self) -> None:
-        """End the process, whatever it is doing; from now on nothing is compiled in the background."""
-        with self._lock:
-            self._is_usable = False
-            process, self._process = self._process, None
-        if process is not None:
-            process.end()
-
     # ---- the thread that talks to the process
 
     def _begin(self, function: Any, request: Request, is_urgent: bool) -> None:
@@ -136,62 +111,41 @@ class BackgroundCompiler:
         self._under_way.add(request)
         self._waiting.put((function, request, is_urgent))
 
-    def _have_thread(self) -> bool:
-        """Return whether there is a thread that talks to the process, started now if need be; the lock is held."""
-        if self._thread is None:
-            thread = threading.Thread(target=self._work, name="polytune-background", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:  # the interpreter is about to end, or there are too many threads
-                return False
-            self._thread = thread
-        return True
+    def _is_busy(self) -> bool:
+        return bool(self._under_way)
 
-    def _work(self) -> None:
-        """Do what is asked for, until there has been nothing for a while."""
+    def _new_process(self) -> WorkerProcess:
+        return WorkerProcess()
+
+    def _before_work(self) -> None:
         if not translates():
             try:
                 self._started_process()
             except Exception:  # versions are compiled where they are wanted
-                self._is_usable = False
-        while True:
-            try:
-                function, request, is_urgent = self._waiting.get(timeout=self._idle_seconds)
-            except queue.Empty:
-                if self._has_rest():
-                    return
-                continue
-            if not is_urgent:
-                _stand_behind()
-            start = time.perf_counter()
-            is_translated = False
-            try:
-                is_translated = has_address(function)
-                failure = "" if is_translated else self._compile(request, is_urgent)
-            except Exception as error:  # which costs this function, and no other that is wanted later
-                failure = f"{type(error).__name__}: {error}"
-            seconds = time.perf_counter() - start
-            if failure:
-                _LOGGER.info("gave up %s beside the application, after %.3f s: %s", request.function, seconds, failure)
-            else:
-                _LOGGER.info("compiled %s beside the application in %.3f s", request.function, seconds)
-            with self._lock:
-                # A process that has never done anything right is no reason to do without a version.
-                self._is_usable &= is_translated or self._has_answered
-                self._failures[request] = failure if self._is_usable else ""
-                self._under_way.discard(request)
-                self.activity += not self._under_way
+                self.is_usable = False
 
-    def _has_rest(self) -> bool:
-        """End the thread and the process unless there is something to do by now.  Return whether they have ended."""
+    def _do(self, item: tuple[Any, Request, bool]) -> None:
+        function, request, is_urgent = item
+        if not is_urgent:
+            _stand_behind()
+        start = time.perf_counter()
+        is_translated = False
+        try:
+            is_translated = has_address(function)
+            failure = "" if is_translated else self._compile(request, is_urgent)
+        except Exception as error:  # which costs this function, and no other that is wanted later
+            failure = f"{type(error).__name__}: {error}"
+        seconds = time.perf_counter() - start
+        if failure:
+            _LOGGER.info("gave up %s beside the application, after %.3f s: %s", request.function, seconds, failure)
+        else:
+            _LOGGER.info("compiled %s beside the application in %.3f s", request.function, seconds)
         with self._lock:
-            if self._under_way:
-                return False
-            self._thread = None
-            process, self._process = self._process, None
-        if process is not None:
-            process.end()
-        return True
+            # A process that has never done anything right is no reason to do without a version.
+            self.is_usable &= is_translated or self._has_answered
+            self._failures[request] = failure if self.is_usable else ""
+            self._under_way.discard(request)
+            self.activity += not self._under_way
 
     def _compile(self, request: Request, is_urgent: bool) -> str:
         """Have a function compiled by the process; why it cannot be, or nothing."""
@@ -200,7 +154,7 @@ class BackgroundCompiler:
             try:
                 process = self._started_process()
             except WorkerError:
-                self._is_usable = False
+                self.is_usable = False
                 return ""
             try:
                 if not is_urgent:
@@ -214,26 +168,6 @@ class BackgroundCompiler:
             self._has_answered |= answer.kept or bool(answer.failure)
             return answer.failure
         return failure
-
-    def _started_process(self) -> WorkerProcess:
-        """The process, ready for a request.
-
-        Raises:
-            WorkerError: it cannot be started, or nothing is to be compiled any more.
-        """
-        with self._lock:
-            if not self._is_usable:
-                raise WorkerError("the application ends")
-            if self._process is not None:
-                return self._process
-            process = self._process = WorkerProcess()
-        try:
-            process.wait_until_ready()
-        except WorkerError:
-            with self._lock:
-                self._process = None
-            raise
-        return process
 
 
 def _stand_behind() -> None:

@@ -7,17 +7,15 @@ been killed, is made by the next call.
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
-import queue
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
-from polytune.forking import at_fork
+from polytune.runtime.background.executor import ProcessExecutor
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 
 __all__ = ["DeferredVersions", "VersionMaker", "version_maker"]
@@ -79,33 +77,19 @@ class DeferredVersions(Generic[Made]):
             self._is_taken.wait()
 
 
-class VersionMaker:
-    """Has versions made by a process, of one kernel after the other; safe to use from several threads."""
+class VersionMaker(ProcessExecutor[tuple[bytes, Future[str]]]):
+    """Has versions made by a process, of one kernel after the other; safe to use from several threads.
+
+    Args:
+        idle_seconds: how long the process waits for more before it ends.
+    """
 
     def __init__(self, idle_seconds: float = _IDLE_SECONDS):
-        """
-        Args:
-            idle_seconds: how long the process waits for more before it ends.
-        """
-        self._idle_seconds = idle_seconds
-        self._process: WorkerProcess | None = None
-        self._begin_anew()
-        atexit.register(self.close)
-        at_fork(after_in_child=self._after_fork_in_child)
+        super().__init__("polytune-versions", idle_seconds)
 
     def _begin_anew(self) -> None:
-        self._lock = threading.Lock()
-        self._waiting: queue.SimpleQueue[tuple[bytes, Future[str]]] = queue.SimpleQueue()
+        super()._begin_anew()
         self._under_way = 0
-        self._thread: threading.Thread | None = None
-        self.is_usable = True
-
-    def _after_fork_in_child(self) -> None:
-        # The thread does not exist here, locks may be held by threads that do not, and the process is the parent's.
-        if self._process is not None:
-            self._process.disown()
-        self._process = None
-        self._begin_anew()
 
     def make(self, packed: bytes) -> Future[str]:
         """Have the versions of a kernel made; gives the text of their module.
@@ -122,73 +106,31 @@ class VersionMaker:
             self._waiting.put((packed, text))
         return text
 
-    def close(self) -> None:
-        """End the process, whatever it is doing; from now on nothing is made."""
+    def _is_busy(self) -> bool:
+        return self._under_way > 0
+
+    def _new_process(self) -> WorkerProcess:
+        process = WorkerProcess(_MODULE)
+        process.lower_priority()
+        return process
+
+    def _do(self, item: tuple[bytes, Future[str]]) -> None:
+        packed, text = item
+        start = time.perf_counter()
+        failure: Exception | None = None
+        made = ""
+        try:
+            made = self._started_process().versions_of(packed, _LONGEST)
+        except Exception as error:
+            failure = error
+            self._end_process()
         with self._lock:
-            self.is_usable = False
-            process, self._process = self._process, None
-        if process is not None:
-            process.end()
-
-    def _have_thread(self) -> bool:
-        """Return whether there is a thread that talks to the process, started now if need be; the lock is held."""
-        if self._thread is None:
-            thread = threading.Thread(target=self._work, name="polytune-versions", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:  # the interpreter is about to end, or there are too many threads
-                return False
-            self._thread = thread
-        return True
-
-    def _work(self) -> None:
-        """Have made what is wanted, until nothing has been for a while."""
-        while True:
-            try:
-                packed, text = self._waiting.get(timeout=self._idle_seconds)
-            except queue.Empty:
-                if self._has_rest():
-                    return
-                continue
-            start = time.perf_counter()
-            try:
-                made = self._made(packed)
-            except Exception as error:
-                with self._lock:
-                    process, self._process = self._process, None
-                    self._under_way -= 1
-                if process is not None:
-                    process.end()
-                text.set_exception(error)
-            else:
-                with self._lock:
-                    self._under_way -= 1
-                _LOGGER.info("versions made beside the application in %.3f s", time.perf_counter() - start)
-                text.set_result(made)
-
-    def _made(self, packed: bytes) -> str:
-        with self._lock:
-            if not self.is_usable:
-                raise WorkerError("the application ends")
-            process, is_new = self._process, self._process is None
-            if process is None:
-                process = self._process = WorkerProcess(_MODULE)
-                process.lower_priority()
-                process.lower_priority()
-        if is_new:
-            process.wait_until_ready()
-        return process.versions_of(packed, _LONGEST)
-
-    def _has_rest(self) -> bool:
-        """End the thread and the process unless something is wanted by now.  Return whether they have ended."""
-        with self._lock:
-            if self._under_way:
-                return False
-            self._thread = None
-            process, self._process = self._process, None
-        if process is not None:
-            process.end()
-        return True
+            self._under_way -= 1
+        if failure is not None:
+            text.set_exception(failure)
+            return
+        _LOGGER.info("versions made beside the application in %.3f s", time.perf_counter() - start)
+        text.set_result(made)
 
 
 version_maker = VersionMaker()
