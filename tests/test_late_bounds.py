@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import ArgumentError, DataError
+from polytune.errors import ArgumentError
 from tests.test_control import in_every_version
 
 
@@ -38,12 +38,21 @@ def test_bounds_that_are_not_reached_refuse_no_call(strict: bool) -> None:
         in_every_version(under_a_condition, np.array([0.5, 2.0, 4.0]), k, strict=strict)
 
 
-def test_bounds_that_are_reached_are_tested() -> None:
+def filled(M, x):
+    if x[0] > 9.0:
+        return
+    for j in range(3):
+        M[0, 1:-j] = x[0]
+        M[1, : j - 1] += x[0]
+
+
+def test_bounds_that_are_reached_mean_what_they_mean_in_python() -> None:
     kernel = polytune.kernel(under_a_condition)
     assert kernel(np.array([0.5, 2.0]), 1) == 0.0
-    with pytest.raises(DataError, match="the bound k - 2 of a slice is negative"):
-        kernel(np.array([1.5, 2.0]), 1)
+    assert kernel(np.array([1.5, 2.0]), 1) == 1.5
     assert kernel(np.array([1.5, 2.0]), 3) == 1.5
+    for start in (1.0, 10.0):
+        in_every_version(filled, np.arange(8.0).reshape(2, 4), np.array([start]))
 
     def without_condition(x, k):
         return x[: k - 2].sum()

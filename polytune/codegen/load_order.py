@@ -8,7 +8,7 @@ leaves alone a choice of a value that is frozen, which costs nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from polytune.codegen.loops import Compute, For, If, Let, Node, Store, nodes_below
@@ -24,6 +24,7 @@ from polytune.frontend.expression import (
     arrays_written,
     walk,
 )
+from polytune.records import dataclass
 
 __all__ = ["arrays_in_order"]
 

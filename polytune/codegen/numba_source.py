@@ -154,7 +154,7 @@ class _VersionWriter:
             writer.line(f"{name} = $integer($context, {positions[PART] + number})")
 
     def order(self, name: str) -> str:
-        """What asks a view to keep the order of loads and stores of an array."""
+        """The argument that asks a view to keep the order of loads and stores of an array."""
         return ', "in order"' if name in self.in_order else ""
 
     def worker_memory(self) -> None:

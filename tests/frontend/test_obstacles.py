@@ -83,14 +83,14 @@ def refused_twice_in_a_line(A, B):
 
 
 def refused_in_arguments_and_subscripts(A, B):
-    A[round(B[0], 2)] = np.sqrt(math.ulp(B[0])) if math.factorial(B[1]) > 0 else B[int(math.frexp(2.0)) : 3].sum()
+    A[math.modf(B[0])] = np.sqrt(math.ulp(B[0])) if math.factorial(B[1]) > 0 else B[int(math.frexp(2.0)) : 3].sum()
     return math.ulp(B[2]), A
 
 
 def test_parts_of_one_statement_are_looked_at_each() -> None:
     assert [at for _, at in _obstacles(refused_twice_in_a_line)] == ["math.ulp(B[i])", "math.frexp(A[i])"]
     assert [at for _, at in _obstacles(refused_in_arguments_and_subscripts)] == [
-        "round(B[0], 2)",
+        "math.modf(B[0])",
         "math.ulp(B[0])",
         "math.factorial(B[1])",
         "math.frexp(2.0)",

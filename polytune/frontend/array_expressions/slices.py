@@ -311,8 +311,18 @@ def _sliced_by_step(
 
 
 def _data_bound(frame: Frame, node: ast.expr, number: Number) -> bool:
+    """Return whether the kernel is to find out from which end a bound counts: where data decide on the bound, or on
+    whether a place is reached at which its sign is not known."""
     value = with_products(frame, number(frame, node))
-    return value.is_integer and is_of_data(frame, value.expression)
+    if not value.is_integer:
+        return False
+    if is_of_data(frame, value.expression):
+        return True
+    if not frame.on_data or frame.pure:
+        return False
+    bound = affine_number(frame, node, "the bound", number)
+    is_negative, is_positive = always(frame, Compare("<", bound, ZERO)), at_least(frame, bound, ZERO)
+    return constant_of(bound) is None and not is_negative and not is_positive
 
 
 def _sliced_by_data(
@@ -372,7 +382,6 @@ def _bound(frame: Frame, node: ast.expr, length: Expression, number: Number, *, 
             (f"{text} does not count from the end, as it is ", value),
             "count from the length, as A[: len(A) - k], where k may be 0; for a negative k write A[:k]",
             reason=_SIGNS,
-            late=frame.on_data and not frame.pure,
         )
         return add(length, value)
     if not at_least(frame, value, ZERO):
@@ -388,6 +397,5 @@ def _bound(frame: Frame, node: ast.expr, length: Expression, number: Number, *, 
             "what counts from the end is written as a negative constant, or from the length, as A[len(A) - k:]; where "
             "there is no such element, let the loop begin later",
             reason=_SIGNS,
-            late=frame.on_data and not frame.pure,
         )
     return value

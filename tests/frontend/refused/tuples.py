@@ -29,15 +29,21 @@ def wrong_unpacking(A: "float64[:, ::1]"):
     x, y, z = A.shape
 
 
-@refused("1 value is unpacked into 2 names", "x, y = A.shape")
-def lone_extent(A: "float64[::1]"):
-    x, y = A.shape
-
-
 @mended(wrong_unpacking, SQUARE, "name as many variables as there are values", is_error=True)
 def right_unpacking(A):
     x, y = A.shape
     A[0, 0] = 1.0
+
+
+@refused("1 value is unpacked into 2 names", "x, y = A.shape")
+def extent_in_two(A: "float64[::1]"):
+    x, y = A.shape
+
+
+@mended(extent_in_two, lambda: (vector(2),), "name as many variables as there are values", is_error=True)
+def extent_in_one(A):
+    (x,) = A.shape
+    A[0] = x
 
 
 @refused("a tuple is subscripted by something other than the number of one of its values", "A.shape[3]")
