@@ -117,6 +117,16 @@ def _var(call: ArrayCall) -> Operand:
 
 @compiles(np.std, "a", "axis", "dtype", "-out", "ddof", "keepdims")
 def _std(call: ArrayCall) -> Operand:
-    variance, dtype = _variance(call)
-    deviation = elementwise(call.frame, call.node, lambda values: functions.apply(np.sqrt, values), [variance])
-    return narrowed(call.frame, call.node, deviation, dtype)
+    return deviation(call, *_variance(call))
+
+
+def deviation(call: ArrayCall, variance: Operand, dtype: str) -> Operand:
+    """Return the standard deviation that belongs to a variance.
+
+    Args:
+        call: the call that it is the result of.
+        variance: the variance, which may be of a wider type.
+        dtype: the type of the result.
+    """
+    root = elementwise(call.frame, call.node, lambda values: functions.apply(np.sqrt, values), [variance])
+    return narrowed(call.frame, call.node, root, dtype)

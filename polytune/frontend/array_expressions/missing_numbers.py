@@ -7,7 +7,7 @@ import ast
 import numpy as np
 
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.averages import type_of_mean
+from polytune.frontend.array_expressions.averages import deviation, type_of_mean
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import (
     arithmetic,
@@ -94,10 +94,7 @@ def _variance(call: ArrayCall) -> tuple[Operand, str]:
     degrees = arithmetic(frame, node, "-", _counted(call, values, dtype, *_REDUCED), constant(call.constant("ddof", 0)))
     quotient = computed(frame, node, arithmetic(frame, node, "/", call.of(np.sum, own, *_REDUCED), degrees))
 
-    def of_some(parts: list[Value]) -> Value:
-        return promotion.select(promotion.compare(">", parts[1], nothing), parts[0], constant(np.nan))
-
-    return elementwise(frame, node, of_some, [quotient, degrees]), wanted
+    return _of_some(call, quotient, degrees), wanted
 
 
 @compiles(np.nanvar, "a", "axis", "-dtype", "-out", "ddof", "keepdims")
@@ -108,9 +105,16 @@ def _nanvar(call: ArrayCall) -> Operand:
 
 @compiles(np.nanstd, "a", "axis", "-dtype", "-out", "ddof", "keepdims")
 def _nanstd(call: ArrayCall) -> Operand:
-    variance, dtype = _variance(call)
-    deviation = elementwise(call.frame, call.node, lambda values: functions.apply(np.sqrt, values), [variance])
-    return narrowed(call.frame, call.node, deviation, dtype)
+    return deviation(call, *_variance(call))
+
+
+def _of_some(call: ArrayCall, found: Operand, count: Operand) -> Operand:
+    """The result for what there is of elements; NaN where there are none."""
+
+    def or_missing(parts: list[Value]) -> Value:
+        return promotion.select(promotion.compare(">", parts[1], constant(0)), parts[0], constant(np.nan))
+
+    return elementwise(call.frame, call.node, or_missing, [found, count])
 
 
 def _extremum(call: ArrayCall, function: object, neutral: float) -> Operand:
@@ -121,11 +125,7 @@ def _extremum(call: ArrayCall, function: object, neutral: float) -> Operand:
     if array.dtype in promotion.COMPLEX:
         raise call.refusal(f"{call.name} of complex numbers", "they have no order: pass their magnitudes, np.abs(A)")
     found = computed(call.frame, call.node, call.of(function, _numbers_of(call, array, constant(neutral)), *_REDUCED))
-
-    def of_some(parts: list[Value]) -> Value:
-        return promotion.select(promotion.compare(">", parts[1], constant(0)), parts[0], constant(np.nan))
-
-    return elementwise(call.frame, call.node, of_some, [found, _counted(call, array, "int64", *_REDUCED)])
+    return _of_some(call, found, _counted(call, array, "int64", *_REDUCED))
 
 
 @compiles(np.nanmin, "a", "axis", "-out", "keepdims")
