@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polytune.cli.target import import_file, package_of
+from polytune.decorator import kernel
 from polytune.errors import PolytuneError
 from polytune.records import dataclass
 
@@ -33,6 +34,11 @@ _OF_CONSTANTS = (
 )
 """The callables that compute constants, beside the functions of ``math``, NumPy's functions of numbers and its
 types."""
+
+_OF_ARRAYS = {name for name in dir(np.ndarray) if callable(getattr(np.ndarray, name))}.difference(
+    *(dir(each) for each in (object, str, bytes, list, dict, set, complex, int, float))
+)
+"""The methods that arrays have, and numbers and containers of Python have not."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,8 @@ class FileFunctions:
 
 
 def functions_of(file: Path, *, is_run: bool = False) -> FileFunctions:
-    """The functions of a file that have a loop or an array expression, methods of classes included.
+    """The functions of a file that have a loop or an array expression or are decorated as kernels, methods of classes
+    included.
 
     Args:
         file: a file of Python.
@@ -115,7 +122,11 @@ def _top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _computes(tree: _Definition, names: dict[str, Any]) -> bool:
-    """Return whether a function has a loop or an array expression."""
+    """Return whether a function has a loop or an array expression, or is said to be a kernel."""
+    if any(_value(each, names) is kernel for each in tree.decorator_list):
+        return True
+    given = tree.args
+    arguments = {each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)} - {"self", "cls"}
     for node in ast.walk(tree):
         if isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.Slice | ast.MatMult):
             return True
@@ -123,9 +134,24 @@ def _computes(tree: _Definition, names: dict[str, Any]) -> bool:
             owner: ast.expr = node.func
             while isinstance(owner, ast.Attribute):
                 owner = owner.value
-            if owner is not node.func and isinstance(owner, ast.Name) and names.get(owner.id) is np:
-                return True
+            if owner is not node.func and isinstance(owner, ast.Name):
+                if names.get(owner.id) is np:
+                    return True
+                if owner.id in arguments and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_ARRAYS:
+                    return True
     return False
+
+
+def _value(decorator: ast.expr, names: dict[str, Any]) -> object:
+    """What a decorator is, as far as the names of the file tell; without the arguments that it is called with."""
+    match decorator:
+        case ast.Call(function):
+            return _value(function, names)
+        case ast.Attribute(owner, attribute):
+            return getattr(_value(owner, names), attribute, None)
+        case ast.Name(name):
+            return names.get(name)
+    return None
 
 
 def _function(file: Path, tree: _Definition, names: dict[str, Any]) -> FunctionType:

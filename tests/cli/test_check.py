@@ -236,3 +236,17 @@ def test_loops_that_are_not_scheduled_are_named(run, tmp_path) -> None:
     how = "one statement, its iterations in order, as it may end early"
     assert found["loops"] == [{"line": 2, "source": "for i in range(len(A))", "how": how}]
     assert f"    2: for i in range(len(A)): {how}\n" in run("check", file).out
+
+
+def test_kernels_and_methods_of_arrays_are_listed_without_loops(run, tmp_path) -> None:
+    (tmp_path / "few.py").write_text(
+        "import polytune\nfrom polytune import kernel as compiled\n\n"
+        "@polytune.kernel(strict=True)\ndef shifted(A):\n    return A + 1.0\n\n"
+        "@compiled\ndef halved(A):\n    return 0.5 * A\n\n"
+        "def centred(A):\n    return A - A.mean(axis=0)\n\n"
+        "def said(text):\n    return text.strip().split()\n\n"
+        "class Series:\n    def least(self):\n        return self.min()\n"
+    )
+    ran = run("check", str(tmp_path / "few.py"), "--json")
+    assert ran.code == 0
+    assert [each["function"] for each in ran.json["functions"]] == ["shifted", "halved", "centred"]
