@@ -341,6 +341,11 @@ def masked_rows(A: "float64[:, ::1]"):
     return A[above]
 
 
+@polytune.kernel
+def windowed(x: "float64[::1]"):
+    return x * np.hanning(len(x))
+
+
 # ---- library calls
 
 

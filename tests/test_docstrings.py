@@ -168,18 +168,24 @@ def last_name(node: ast.expr) -> str:
 
 
 def public_functions(file: str, text: str) -> Iterator[Public]:
-    """The public functions of a module."""
+    """The public functions of a module, without those that stand for a library's: its own documentation describes
+    these."""
     if any(part.startswith("_") and not part.startswith("__") for part in Path(file).parts):
         return
     bodies = [("", frozenset[str](), parsed(text).body)]
     for owner, bases, body in bodies:
         for node in body:
-            if isinstance(node, Function) and not node.name.startswith("_"):
+            if isinstance(node, Function) and not node.name.startswith("_") and not stands_for_another(node):
                 yield Public(file, owner, bases, node)
             elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 bodies.append((node.name, frozenset(map(last_name, node.bases)), node.body))
             elif isinstance(node, ast.If | ast.Try):
                 bodies.append((owner, bases, node.body))
+
+
+def stands_for_another(node: Function) -> bool:
+    """Return whether a function is inlined where a kernel calls a library's."""
+    return any(isinstance(each, ast.Call) and last_name(each.func) == "stands_for" for each in node.decorator_list)
 
 
 def parameters(function: Public) -> list[str]:

@@ -42,7 +42,7 @@ def module_of(folder: Path, names: str, statements: list[str]) -> ModuleType:
     """A module with a function ``f0``, ``f1``, ... of some arrays for each statement."""
     file = folder / "functions_of_numpy.py"
     texts = [f"def f{place}({names}):\n    {text}\n" for place, text in enumerate(statements)]
-    file.write_text("import numpy as np\n\n\n" + "\n\n".join(texts))
+    file.write_text("import math\n\nimport numpy as np\n\n\n" + "\n\n".join(texts))
     specification = importlib.util.spec_from_file_location("functions_of_numpy", file)
     assert specification is not None and specification.loader is not None
     module = importlib.util.module_from_spec(specification)

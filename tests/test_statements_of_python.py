@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import UnsupportedSourceError
+from polytune.errors import ArgumentError, UnsupportedSourceError
 
 
 def printing(A, n, name="step"):
@@ -141,3 +141,18 @@ def test_imports_mean_what_they_mean_outside():
     A = np.arange(5.0)
     kernel = polytune.kernel(importing, strict=True)
     assert kernel(A) == pytest.approx(importing(A), rel=1e-14)
+
+
+def paired(x, y):
+    total = 0.0
+    for i, (a, b) in enumerate(zip(x, y[1:], strict=True)):
+        total += (i + 1) * a * b
+    return total
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_strict_pairs_have_as_many_elements(strict: bool) -> None:
+    x, y = np.arange(4.0), np.arange(5.0)
+    assert polytune.kernel(strict=strict)(paired)(x, y) == paired(x, y)
+    with pytest.raises(ArgumentError, match=r"zip\(x, y\[1:\], strict=True\) of different lengths"):
+        polytune.kernel(paired)(x, y[1:])

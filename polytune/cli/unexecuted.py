@@ -143,7 +143,7 @@ def _computes(tree: _Definition, names: dict[str, Any]) -> bool:
 
 
 def _value(decorator: ast.expr, names: dict[str, Any]) -> object:
-    """What a decorator is, as far as the names of the file tell; without the arguments that it is called with."""
+    """The object that a decorator names, as far as the names of the file tell; of a call the one that is called."""
     match decorator:
         case ast.Call(function):
             return _value(function, names)

@@ -273,9 +273,13 @@ def as_statements(frame: Frame, call: ast.Call, function: Any, name: Callable[[]
             rows, columns = (ast.Subscript(_attribute(target, "shape"), ast.Constant(axis)) for axis in (0, 1))
             stop = ast.Call(ast.Name("min"), [rows, columns], [])
             found = _loop(place, stop, ast.Tuple([ast.Name(place), ast.Name(place)]), target, value)
-        case ast.Call(_, [target, ast.Name() as index, value], []) if _has_at(owner, function):
+        case ast.Call(_, [target, ast.Name() | ast.Tuple() as indices, value], []) if _has_at(owner, function):
             place = name()
-            at: ast.expr = ast.Subscript(index, ast.Name(place))
+            several = indices.elts if isinstance(indices, ast.Tuple) else [indices]
+            if not several or not all(isinstance(each, ast.Name) for each in several):
+                return None
+            index, places = several[0], [ast.Subscript(each, ast.Name(place)) for each in several]
+            at: ast.expr = places[0] if len(places) == 1 else ast.Tuple(list(places))
             each = ast.Subscript(value, ast.Name(place)) if mentions_arrays(frame, value) else value
             stop = ast.Call(ast.Name("len"), [index], [])
             if owner in _OF_UFUNCS:

@@ -159,10 +159,10 @@ class ArrayCall:
 
     def dtype(self, name: str, default: str) -> str:
         """The element type that an argument names, ``"bool"`` included; ``(2 * A).dtype`` is that of an expression."""
-        match self.arguments.get(name):
-            case ast.Attribute(ast.BinOp() | ast.UnaryOp() | ast.Call() as computed_array, "dtype"):
-                return self.evaluate(self.frame, computed_array).dtype
-        return element_type_of(self.frame, self.arguments[name]) if self.given(name) else default
+        if not self.given(name):
+            return default
+        node = self.arguments[name]
+        return expression_type(self.frame, node) or element_type_of(self.frame, node)
 
     def shape(self, name: str) -> Shape:
         """The shape of a new array that an argument stands for: a number, a tuple of them, or the shape of an array."""
@@ -374,6 +374,14 @@ def matched(
 def _is_off(node: ast.expr) -> bool:
     """Return whether an argument says that there is none, as ``out=None`` and ``retstep=False`` do."""
     return isinstance(node, ast.Constant) and (node.value is None or node.value is False)
+
+
+def expression_type(frame: Frame, node: ast.expr) -> str | None:
+    """The element type that ``(2 * A).dtype`` stands for; None for what is no type of an expression."""
+    match node:
+        case ast.Attribute(ast.BinOp() | ast.UnaryOp() | ast.Call() as computed_array, "dtype"):
+            return frame.kernel.evaluate(frame, computed_array).dtype
+    return None
 
 
 def element_type_of(frame: Frame, node: ast.expr, among: Sequence[str] = (*DATA_TYPES, "bool")) -> str:

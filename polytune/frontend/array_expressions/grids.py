@@ -18,7 +18,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     quotient,
     subtract,
 )
-from polytune.frontend.array_expressions.calls import ArrayCall
+from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.readers import Number
 from polytune.frontend.array_expressions.sizes import extent, require_size
@@ -142,11 +142,12 @@ def _vector(call: ArrayCall, operand: Operand) -> ArrayValue:
     return array
 
 
-def indices(call: ArrayCall) -> list[ArrayValue]:
-    """The arrays along the first dimension of ``np.indices(shape)``."""
+@compiles(np.indices, "dimensions")
+def _indices(call: ArrayCall) -> Operand:
+    """The coordinates of a shape, as ``np.mgrid`` has them."""
     shape = tuple(as_index(size) for size in call.shape("dimensions"))
 
     def coordinates(place: int) -> ArrayValue:
         return ArrayValue(shape, "int64", lambda subscripts: Value(subscripts[place]))
 
-    return [coordinates(place) for place in range(len(shape))]
+    return stacked([coordinates(place) for place in range(len(shape))])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import minimum
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles, compiles_several
 from polytune.frontend.array_expressions.library import Wanted, library_call
 from polytune.frontend.array_expressions.rearrangements import reshaped
+from polytune.frontend.array_expressions.shapes import broadcast
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.promotion import Value
 
@@ -200,6 +201,15 @@ def _partition(call: ArrayCall) -> Operand:
     return _called(call, function, [array, place], (array.shape, array.dtype))[0]
 
 
+@compiles(np.argpartition, "a", "kth", "axis")
+def _argpartition(call: ArrayCall) -> Operand:
+    (array, axis), place = _along(call), call.value("kth")
+    if isinstance(place, ArrayValue):
+        raise call.refusal("np.argpartition for several places", "pass one number")
+    function = f"numpy.argpartition a=@0 kth=@1 axis={axis}"
+    return _called(call, function, [array, place], (array.shape, "int64"))[0]
+
+
 @compiles(np.searchsorted, "a", "v", "side")
 def _searchsorted(call: ArrayCall) -> Operand:
     array, wanted, side = call.vector("a"), call.value("v"), call.constant("side", "left")
@@ -214,3 +224,41 @@ def _interp(call: ArrayCall) -> Operand:
     arguments = [wanted, call.vector("xp"), call.vector("fp")]
     dtype = "complex128" if arguments[-1].dtype in promotion.COMPLEX else "float64"
     return _called(call, "numpy.interp *", arguments, (shape, dtype))[0]
+
+
+# Functions of elements that the library alone has
+
+
+@compiles(np.i0, "x")
+def _i0(call: ArrayCall) -> Operand:
+    """The modified Bessel function of order 0; it is of no type but ``float64``."""
+    argument = call.value("x")
+    shape = argument.shape if isinstance(argument, ArrayValue) else ()
+    return _called(call, "numpy.i0 *", [argument], (shape, "float64"))[0]
+
+
+def _by_element(function: np.ufunc) -> None:
+    """Note that a ufunc is a call of the library, in the type that NumPy says."""
+
+    def handler(call: ArrayCall) -> Operand:
+        operands = [call.value(f"x{place + 1}") for place in range(function.nin)]
+        kinds: list[Any] = [
+            (bool if each.dtype == "bool" else int if each.is_integer else float)
+            if isinstance(each, Value) and each.weak
+            else np.dtype(each.dtype)
+            for each in operands
+        ]
+        try:
+            dtype = function.resolve_dtypes((*kinds, None))[-1].name
+        except TypeError:
+            texts = " and ".join(each.dtype for each in operands)
+            raise call.refusal(f"{call.name} of {texts}", "convert them to types that NumPy has it for") from None
+        shapes = [each.shape if isinstance(each, ArrayValue) else () for each in operands]
+        shape = broadcast(call.frame, call.node, shapes)
+        return _called(call, f"numpy.{function.__name__} *", operands, (shape, dtype))[0]
+
+    compiles(function, *(f"x{place + 1}" for place in range(function.nin)))(handler)
+
+
+for _name in ("gcd", "lcm", "ldexp", "nextafter", "spacing", "bitwise_count"):
+    _by_element(getattr(np, _name))

@@ -60,7 +60,14 @@ from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
 from polytune.frontend.array_expressions.views import permuted
 from polytune.frontend.lowering.frame import Frame
-from polytune.frontend.lowering.meanings import ArrayBinding, GeneratorMethod, SelectionBinding, Stale, ViewBinding
+from polytune.frontend.lowering.meanings import (
+    ArrayBinding,
+    GeneratorMethod,
+    ObjectBinding,
+    SelectionBinding,
+    Stale,
+    ViewBinding,
+)
 from polytune.frontend.lowering.names import lookup, note_read
 from polytune.frontend.promotion import Value
 from polytune.frontend.scalars import functions
@@ -238,15 +245,18 @@ def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand 
             if owner.region is None or not isinstance(found, ArrayValue):
                 return found
             return replace(found, view_of=owner.region.array)
-        case "size":
-            size: Value = promotion.constant(1)
+        case "itemsize":
+            return promotion.constant(np.dtype(owner.dtype).itemsize)
+        case "size" | "nbytes":
+            size: Value = promotion.constant(1 if node.attr == "size" else np.dtype(owner.dtype).itemsize)
             for extent in owner.shape:
                 size = promotion.binary("*", size, Value(extent, weak=True))
             return size
     raise frame.source.refusal(
         node,
         f"the attribute .{node.attr} of an array",
-        "a kernel may use elements, .shape, .size, .ndim, .T, .flat, .real, .imag, and .dtype for new ones",
+        "a kernel may use elements, .shape, .size, .nbytes, .itemsize, .ndim, .T, .flat, .real and .imag, and .dtype "
+        "for new ones",
         "compute what is needed from these, or outside the kernel",
     )
 
@@ -283,6 +293,8 @@ def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_
                     "the method changes the array, and its value is None",
                     f"call it in a line of its own, or use np.{name}(A), which is a new array",
                 )
+            if name == "item" and not node.keywords:
+                return _of_python(as_array(computed(frame, node, evaluate(frame, _element(node)))).at(()))
             if handler_of(function) is None and not is_known(function):
                 raise frame.source.refusal(
                     node,
@@ -306,7 +318,9 @@ def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_
     if handler is not None:
         parameters, compile_call = handler
         plain, target = without_target(node)
-        arguments = matched(frame, plain, name, parameters, receiver)
+        arguments = {
+            name: _with_none(frame, each) for name, each in matched(frame, plain, name, parameters, receiver).items()
+        }
         first = parameters[0] if parameters else ""
         result = compile_call(ArrayCall(frame, plain, name, arguments, receiver, first, evaluate, shape_of))
         return (
@@ -316,6 +330,30 @@ def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_
     if not is_known(function) or not (receiver is not None or any(mentions_arrays(frame, each) for each in given)):
         return None
     return _ufunc(frame, node, name, function, receiver, evaluate)
+
+
+def _of_python(value: Value) -> Value:
+    """A number of NumPy's as one of Python's, which takes the type of what it meets."""
+    wide = "int64" if value.is_integer else "complex128" if value.dtype in promotion.COMPLEX else "float64"
+    return promotion.cast(value, value.dtype if value.dtype == "bool" else wide, weak=True)
+
+
+def _element(node: ast.Call) -> ast.expr:
+    """``A.item(i, j)`` as the element ``A[i, j]``, and ``A.item(k)`` as one of all elements in their order."""
+    assert isinstance(node.func, ast.Attribute)
+    array: ast.expr = node.func.value
+    places = list(node.args)
+    if len(places) < 2:
+        array, places = ast.Call(ast.Attribute(array, "ravel", ast.Load()), [], []), places or [ast.Constant(0)]
+    place = places[0] if len(places) == 1 else ast.Tuple(places, ast.Load())
+    return ast.fix_missing_locations(ast.copy_location(ast.Subscript(array, place, ast.Load()), node))
+
+
+def _with_none(frame: Frame, node: ast.expr) -> ast.expr:
+    """An argument of a call; None itself in place of a name for it, as of the argument ``axis=None`` of a function."""
+    if isinstance(node, ast.Name) and frame.bindings.get(node.id) == ObjectBinding(None):
+        return ast.copy_location(ast.Constant(None), node)
+    return node
 
 
 def without_target(node: ast.Call) -> tuple[ast.Call, ast.expr | None]:

@@ -305,15 +305,17 @@ def _cross(call: ArrayCall) -> Operand:
 
 @compiles(np.take, "a", "indices", "axis")
 def _take(call: ArrayCall) -> Operand:
-    """``A[:, indices]``."""
-    if call.receiver is not None:
-        raise call.refusal("the method .take", "write A[indices]")
+    """``A[:, indices]``; without an axis ``A.ravel()[indices]``."""
+    taken: ast.expr | None = call.arguments.get("a")
+    if taken is None:  # of the method .take
+        assert isinstance(call.node.func, ast.Attribute)
+        taken = call.node.func.value
     array = call.array("a")
     axis = call.axis("axis", array.ndim)
     if axis is None and array.ndim != 1:
-        raise call.refusal("np.take over several dimensions", "name an axis")
+        taken = ast.Call(ast.Attribute(taken, "ravel", ast.Load()), [], [])
     items: list[ast.expr] = [ast.Slice()] * (axis or 0)
     index = call.argument("indices")
     subscript = ast.Tuple([*items, index], ast.Load()) if items else index
-    node = ast.Subscript(call.argument("a"), subscript, ast.Load())
+    node = ast.Subscript(taken, subscript, ast.Load())
     return call.evaluate(call.frame, ast.fix_missing_locations(ast.copy_location(node, call.node)))

@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from polytune.errors import Obstacle, UnsupportedSourceError
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import computes_arrays
+from polytune.frontend.equivalents import is_equivalent
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, arrays_written
 from polytune.frontend.inlining.called_functions import CalledFunctions, local_names, meaning_in
 from polytune.frontend.inlining.pure import assigns_before_reading, evaluate, is_expression
@@ -70,6 +72,36 @@ def inline_call(
         UnsupportedSourceError: the function is recursive, or its arguments do not fit.
         UnknownNameError: a part of its body is refused, and noted.
     """
+    if not is_equivalent(function):
+        return _inlined(frame, node, function, value_used=value_used, alone=alone)
+    known = len(frame.kernel.obstacles)
+    try:
+        return _inlined(frame, node, function, value_used=value_used, alone=alone)
+    except UnsupportedSourceError as error:
+        raise UnsupportedSourceError.of([_at_call(frame, node, error.obstacles[0])]) from None
+    except UnknownNameError:
+        if frame.kernel.obstacles[known:]:
+            frame.kernel.obstacles[known:] = [_at_call(frame, node, frame.kernel.obstacles[known])]
+        raise
+
+
+def _at_call(frame: Frame, node: ast.Call, inside: Obstacle) -> Obstacle:
+    """The obstacle in a function that is inlined in place of a library's, said of the call of that."""
+    if inside.location.file == frame.source.file:
+        return inside
+    what = f"{frame.source.segment(node.func)} with these arguments: {inside.what}"
+    return Obstacle(frame.source.location(node), what, inside.reason, "write the loop, or call it before the kernel")
+
+
+def _inlined(
+    frame: Frame,
+    node: ast.Call,
+    function: FunctionType | NestedFunction | type,
+    *,
+    value_used: bool,
+    alone: bool,
+) -> Meaning | None:
+    """Return what `inline_call` returns, with errors where they are in what is inlined."""
     kernel = frame.kernel
     if isinstance(function, type):
         return _named_tuple(frame, node, function)

@@ -154,11 +154,17 @@ class LoopMaker:
             return [self.assignment(index, position), *self.values(inner, arguments[0], count)]
         if function is builtins.zip and arguments:
             strict = self.keyword(source, "strict")
-            if strict is not None and not (isinstance(strict, ast.Constant) and strict.value is False):
+            if strict is not None and not (isinstance(strict, ast.Constant) and isinstance(strict.value, bool)):
                 raise self.not_counted(source)
-            targets = self.parts(target, len(arguments))
-            pairs = zip(targets, arguments, strict=True)
-            return [assigned for inner, each in pairs for assigned in self.values(inner, each, count)]
+            assignments: list[ast.stmt] = []
+            known = len(self.lengths)
+            lengths: list[ast.expr] = []
+            for inner, gone_over in zip(self.parts(target, len(arguments)), arguments, strict=True):
+                assignments += self.values(inner, gone_over, count)
+                lengths, known = [*lengths, self.lengths[known]], len(self.lengths)
+            if isinstance(strict, ast.Constant) and strict.value:
+                self.before += [self._as_long(source, lengths[0], length) for length in lengths[1:]]
+            return assignments
         if function is builtins.reversed and len(arguments) == 1:
             source = self.named(arguments[0])
             length = self.length(source)
@@ -169,6 +175,12 @@ class LoopMaker:
         source = self.named(source)
         self.lengths.append(self.length(source))
         return [self.assignment(target, self.element(source, self.name(count)))]
+
+    def _as_long(self, source: ast.expr, first: ast.expr, other: ast.expr) -> ast.stmt:
+        """The test that two things which ``zip(..., strict=True)`` goes over have as many elements."""
+        text = self.frame.source.segment(source)
+        test = ast.Compare(first, [ast.Eq()], [other])
+        return required(test, f"{text} of different lengths", "pass what has as many elements", self.node)
 
     def length(self, source: ast.expr) -> ast.expr:
         """Return how many elements there are."""

@@ -6,7 +6,7 @@ import ast
 
 import numpy as np
 
-from polytune.frontend.array_expressions.calls import element_type_of
+from polytune.frontend.array_expressions.calls import element_type_of, expression_type
 from polytune.frontend.array_expressions.sizes import require_size
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.meanings import ArrayBinding
@@ -62,7 +62,7 @@ def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str | None:
             raise _refuse_arguments(frame, node)
         extents = _shape(frame, arguments["shape"])
     if "dtype" in arguments:
-        dtype = element_type_of(frame, arguments["dtype"], among=DATA_TYPES)
+        dtype = expression_type(frame, arguments["dtype"]) or element_type_of(frame, arguments["dtype"], DATA_TYPES)
     if frame.assigned[target.id] != 1 or name in kernel.arrays:
         name = kernel.fresh(name)
     found = [_extent(frame, f"{name}_{dimension}", extent) for dimension, extent in enumerate(extents)]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from polytune.frontend.array_expressions.sizes import require
+from polytune.frontend.equivalents import equivalent
 from polytune.frontend.lowering.frame import Frame, ReconsiderError, SidesOfBranchError, UnknownNameError
 from polytune.frontend.lowering.meanings import (
     ArrayBinding,
@@ -24,7 +25,6 @@ from polytune.frontend.lowering.meanings import (
 )
 from polytune.frontend.promotion import Value
 from polytune.frontend.scalars.constants import constant_array, tuple_of
-from polytune.frontend.scalars.equivalents import equivalent
 from polytune.frontend.syntax.stencils import function_of_point, function_of_stencil
 from polytune.signature import DATA_TYPES
 

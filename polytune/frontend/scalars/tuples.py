@@ -39,10 +39,16 @@ _OF_SHAPES: tuple[tuple[Any, str], ...] = ((min, "min"), (max, "max"), (sum, "+"
 
 
 def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
-    """The extents that ``A.shape``, a name bound to it, or a tuple stands for; None for anything else."""
+    """The extents that ``A.shape``, or a name bound to it or to a tuple of integers, stands for; None for anything
+    else."""
     if isinstance(node, ast.Name) and isinstance(frame.bindings.get(node.id), ShapeBinding):
         binding = lookup(frame, node)
         return binding.extents if isinstance(binding, ShapeBinding) else None
+    if isinstance(node, ast.Name) and isinstance(frame.bindings.get(node.id), TupleBinding):
+        named = lookup(frame, node)
+        items = named.items if isinstance(named, TupleBinding) else ()
+        values = [item.value for item in items if isinstance(item, ValueBinding) and item.value.is_integer]
+        return tuple(values) if items and len(values) == len(items) else None
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         return _part_of_shape(frame, node, node.slice)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):

@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
+from polytune.frontend.equivalents import equivalent
 from polytune.records import dataclass
 
 
@@ -167,10 +168,11 @@ def plain_function(candidate: Any) -> FunctionType | None:
 
 
 def inlinable(function: Any) -> FunctionType | NestedFunction | None:
-    """The user's plain function behind a callee; None for types, for built-in functions, and for those of NumPy and
-    Numba."""
+    """The user's plain function behind a callee, or what is inlined in its place; None for types, for built-in
+    functions, and for other functions of NumPy's and Numba's."""
     if isinstance(function, NestedFunction):
         return function
+    function = equivalent(function)
     if function is None or isinstance(function, type) or type(function).__module__.partition(".")[0] == "numpy":
         return None
     plain = plain_function(function)

@@ -179,12 +179,12 @@ def supported_order(A):
     t[0] = A[0]
 
 
-@refused("the attribute .nbytes of an array", "A.nbytes")
+@refused("the attribute .strides of an array", "A.strides")
 def bytes_of_an_array(A):
-    A[0] = A.nbytes
+    A[0] = A.strides[0]
 
 
-@mended(bytes_of_an_array, VECTOR, "outside the kernel", lambda kernel, A: kernel(A, A.nbytes))
+@mended(bytes_of_an_array, VECTOR, "outside the kernel", lambda kernel, A: kernel(A, A.strides[0]))
 def bytes_as_an_argument(A, count: int):
     A[0] = count
 
@@ -450,3 +450,18 @@ def searched_in_a_number(A, x: "float"):
 @mended(searched_in_a_number, lambda: (vector(), 2.0), "pass an array of one dimension as 'a'", is_error=True)
 def searched_in_an_array(A, x):
     A[:] = np.searchsorted(A, x)
+
+
+@refused("np.delete with these arguments: the tuple 'obj' is used like a number", "np.delete(A, [0, 1], axis=0)")
+def rows_taken_out(A):
+    A[0] = np.delete(A, [0, 1], axis=0)[0]
+
+
+@mended(
+    rows_taken_out,
+    lambda: (np.arange(12.0).reshape(4, 3),),
+    "call it before the kernel",
+    lambda kernel, A: kernel(A, np.delete(A, [0, 1], axis=0)),
+)
+def rows_as_an_argument(A, rows):
+    A[0] = rows[0]

@@ -34,19 +34,19 @@ def values_of_a_call(A, H):
         A[i] = H[i]
 
 
-@refused("math.ulp is called", "math.ulp(A[i])")
+@refused("math.fsum is called", "math.fsum((A[i], 1.0))")
 def unknown_mathematical_function(A):
     for i in range(len(A)):
-        A[i] = math.ulp(A[i])
+        A[i] = math.fsum((A[i], 1.0))
 
 
 @mended(
     unknown_mathematical_function,
     VECTOR,
     ONE_OF_THESE,
-    lambda kernel, A: kernel(A, np.array([math.ulp(x) for x in A])),
+    lambda kernel, A: kernel(A, np.array([math.fsum((x, 1.0)) for x in A])),
 )
-def values_of_ulp(A, G):
+def exact_sums(A, G):
     for i in range(len(A)):
         A[i] = G[i]
 
