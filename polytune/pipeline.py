@@ -203,16 +203,17 @@ class Stages:
         """
         before = self.time.used
         _ = self.dependences
-        time = ProcessorTime(WAIT, used=self.time.used - before, on_half=self.on_long)
+        needed = self.time.used - before
+        time = ProcessorTime(WAIT, used=needed, on_half=self.on_long)
         if time.left <= 0:
             return False
         attempt = replace(self, time=time, may_defer=False)
         attempt.__dict__.update((name, self.__dict__[name]) for name in ("scop", "dependences"))
         _ = attempt.plans
-        if time.was_short or time.used > PLANNED_BY * WAIT:
-            return False
-        _ = attempt.programs
-        if time.was_short:
+        if not time.was_short and time.used <= PLANNED_BY * WAIT:
+            _ = attempt.programs
+        self.time.use(time.used - needed)
+        if time.was_short or "_generated" not in attempt.__dict__:
             return False
         self.__dict__.update((name, attempt.__dict__[name]) for name in ("_scheduled", "_planned", "_generated"))
         return True

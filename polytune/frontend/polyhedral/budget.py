@@ -101,6 +101,11 @@ class ProcessorTime:
         finally:
             self._share = outer
 
+    def use(self, seconds: float) -> None:
+        """Count processor time that has been used by another count, in seconds, unless this one runs all the same."""
+        if self._since is None:
+            self._used += seconds
+
     @property
     def used(self) -> float:
         """Return how much has been used so far, in seconds."""

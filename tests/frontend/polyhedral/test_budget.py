@@ -132,6 +132,18 @@ def test_shortage_of_processor_time_is_noted_and_that_of_operations_is_not(monke
     assert cut.was_short
 
 
+def test_time_of_another_count_is_counted_once() -> None:
+    clock, other = ProcessorTime(1.0), ProcessorTime(1.0)
+    with other.running():
+        use(0.03)
+    clock.use(other.used)
+    assert clock.used == other.used >= 0.03
+    with clock.running():
+        before = clock.used
+        clock.use(0.5)
+        assert clock.used < before + 0.4
+
+
 def test_half_of_the_time_is_told_once() -> None:
     context, told = isl.Context(), list[int]()
     clock = ProcessorTime(1.0, used=0.4, on_half=lambda: told.append(1))
