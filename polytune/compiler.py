@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING
@@ -47,11 +46,10 @@ def compiler_stages(function: FunctionType, types: Callable[[], Signature], *, s
 
 
 def written_module(stages: Stages) -> str:
-    """The text of the generated module; how long it took and what was given up is logged."""
-    start = time.perf_counter()
+    """The text of the generated module; the processor time that it took and what was given up is logged."""
     text, name = stages.source, stages.function.__name__
     for reason in stages.given_up:
         _LOGGER.info("%s: gave up %s", name, reason)
-    took, versions = time.perf_counter() - start, len(stages.programs)
-    _LOGGER.info("%s(%s): %d versions made in %.3f s", name, stages.signature, versions, took)
+    took, versions = stages.time.used, len(stages.programs)
+    _LOGGER.info("%s(%s): %d versions made in %.3f s of processor time", name, stages.signature, versions, took)
     return text

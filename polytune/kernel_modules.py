@@ -211,7 +211,8 @@ class KernelModules:
                 lowered = lower_function(self._function, signature, strict=self._strict)
             stages = replace(self.stages(signature), places=places, lowered=lowered)
             packed = pack(stages, lowered)  # before the frontend goes on with it
-            if packed is None or not (stages := replace(stages, may_defer=True)).defers:
+            stages = replace(stages, may_defer=packed is not None, on_long=version_maker.expect)
+            if packed is None or not stages.defers:
                 return written_module(stages), None
             later = version_maker.make(packed)
             return f'{written_module(stages)}\n\nDEFERRED = "{b64encode(packed).decode()}"\n', later

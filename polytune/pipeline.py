@@ -86,9 +86,13 @@ SECONDS = 6.0
 use half of it, plans three quarters, so that there is time to generate what was found.  A first call takes up to two
 seconds more, for the phase that was at work when the time ended, and for Numba."""
 
-MOST_AT_ONCE = 200
-"""The largest kernel, by the constraints of its dependences, of which a first call waits for all versions: they take
-some tenths of a second.  Of larger ones it takes what follows the source order; the others can be made beside it."""
+WAIT = 0.4
+"""The processor time, in seconds, of dependences and all versions of a kernel for which its first call waits.  Where
+they take longer, it takes what follows the source order, and the others can be made beside it.  That costs about as
+much again: another process has its own imports, and takes processor time from the calls meanwhile."""
+
+PLANNED_BY = 0.6
+"""The part of that time by which schedules and plans must be there: loops take about as long again."""
 
 FIRST_CALL = 10.0
 """The processor time that a first call may take in all, in seconds."""
@@ -143,7 +147,8 @@ class Stages:
     ``devices`` says whether the module is to have a version for devices, ``target`` what processor it is for, ``time``
     how much processor time is left for versions that can be done without, ``places`` under what name the module knows a
     place of the source, ``lowered`` the function as the frontend has lowered it already, if it has, ``may_end`` whether
-    the code may end loops early, ``may_defer`` whether versions that take long to look for may be left to other stages.
+    the code may end loops early, ``may_defer`` whether versions that take long to look for may be left to other stages,
+    ``on_long`` what is called when that becomes likely.
     """
 
     function: FunctionType
@@ -156,6 +161,7 @@ class Stages:
     lowered: Lowered | None = field(default=None, repr=False, compare=False)
     may_end: bool = True
     may_defer: bool = False
+    on_long: Callable[[], None] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     @_timed()
@@ -184,10 +190,33 @@ class Stages:
         """Return what must come before what."""
         return compute_dependences(self.scop)
 
-    @property
+    @cached_property
     def defers(self) -> bool:
         """Return whether these are the versions of the source order alone, as the others take long to look for."""
-        return self.may_defer and not self.devices and self.dependences.constraints > MOST_AT_ONCE
+        return self.may_defer and not self.devices and not self._are_made_at_once()
+
+    def _are_made_at_once(self) -> bool:
+        """Make all versions in the processor time that a first call waits for them; False, and none, where they take
+        longer.
+
+        Schedules and plans may use a part of it, as of the whole time: what has taken more is not done in time.
+        """
+        before = self.time.used
+        _ = self.dependences
+        needed = self.time.used - before
+        time = ProcessorTime(WAIT, used=needed, on_half=self.on_long)
+        if time.left <= 0:
+            return False
+        attempt = replace(self, time=time, may_defer=False)
+        attempt.__dict__.update((name, self.__dict__[name]) for name in ("scop", "dependences"))
+        _ = attempt.plans
+        if not time.was_short and time.used <= PLANNED_BY * WAIT:
+            _ = attempt.programs
+        self.time.use(time.used - needed)
+        if time.was_short or "_generated" not in attempt.__dict__:
+            return False
+        self.__dict__.update((name, attempt.__dict__[name]) for name in ("_scheduled", "_planned", "_generated"))
+        return True
 
     @property
     def _orders(self) -> tuple[Order, ...]:

@@ -116,6 +116,7 @@ def time_to_compile() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "SECONDS", 1e6)
         patch.setattr(pipeline, "FIRST_CALL", 2e6)
+        patch.setattr(pipeline, "WAIT", 1e6)
         yield
 
 

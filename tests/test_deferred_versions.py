@@ -22,8 +22,9 @@ import polytune
 from polytune import kernel_modules, pipeline
 from polytune.deferred.packing import pack, unpack
 from polytune.frontend.analyse import lower_function
+from polytune.frontend.polyhedral.budget import ProcessorTime, is_time_left, note_shortage
 from polytune.normal_form import NormalForm, normal_location
-from polytune.runtime.background.process import WorkerProcess
+from polytune.runtime.background.process import WorkerError, WorkerProcess
 from polytune.runtime.background.versions import VersionMaker, version_maker
 from polytune.runtime.calls import calls
 from polytune.runtime.modules.cache import ModuleCache
@@ -68,7 +69,7 @@ def deferring(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Here all kernels leave versions for later, and nothing is known of any."""
     cache = ModuleCache(tmp_path / "cache")
     monkeypatch.delenv("POLYTUNE_BACKGROUND")
-    monkeypatch.setattr(pipeline, "MOST_AT_ONCE", -1)
+    monkeypatch.setattr(pipeline, "WAIT", -1.0)
     monkeypatch.setattr(kernel_modules, "module_cache", lambda: cache)
     monkeypatch.setattr(kernel_modules, "machine", lambda: SimpleNamespace(cores=2))
 
@@ -442,7 +443,7 @@ APPLICATION = """
     from polytune import pipeline
     from polytune.runtime.background.versions import version_maker
 
-    pipeline.MOST_AT_ONCE = -1
+    pipeline.WAIT = -1.0
 
     @polytune.kernel
     def smoothed(A, B, steps):
@@ -489,3 +490,94 @@ def test_the_process_ends_when_nothing_is_wanted():
     assert "VERSIONS" in maker.make(packed).result(120)
     maker.close()
     assert version_maker.is_usable
+
+
+@pytest.fixture
+def not_to_be_started(makers) -> None:
+    """Has a test fail that starts a process."""
+
+    class Unwanted(WorkerProcess):
+        def __init__(self, module: str):
+            raise AssertionError("nothing is left for later")
+
+    makers(Unwanted)
+
+
+def test_a_first_call_has_all_versions_that_are_made_in_time(monkeypatch, not_to_be_started):
+    monkeypatch.setattr(pipeline, "WAIT", 1e6)
+    kernel = polytune.kernel(smoothed)
+    check_smoothed(kernel)
+    assert not holds(kernel) and kernel._may_defer
+    arguments = ARGUMENTS[smoothed]
+    signature = kernel.generated(*arguments).module.SIGNATURE
+    assert versions(kernel) == [program.name for program in kernel.stages(signature).programs]
+    for version in versions(kernel):
+        start = np.random.default_rng(1).uniform(size=40)
+        ours, theirs = started(start), started(start)
+        smoothed(*theirs, 3)
+        kernel.run(kernel.space(*ours, 3).configuration(version=version), *ours, 3)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("phase", ["candidate_schedules", "make_plans", "make_programs"])
+def test_versions_that_are_not_all_made_in_time_are_left_for_later(monkeypatch, makers, phase):
+    monkeypatch.setattr(pipeline, "WAIT", 1e6)
+    makers(HeldProcess)
+    HeldProcess.may_answer.clear()
+    whole, tried = getattr(pipeline, phase), []
+
+    def short(*arguments):
+        """What is made first is cut off; what is made in its place is not."""
+        if not tried:
+            note_shortage()
+        tried.append(phase)
+        return whole(*arguments)
+
+    monkeypatch.setattr(pipeline, phase, short)
+    kernel = polytune.kernel(smoothed)
+    try:
+        check_smoothed(kernel)
+        assert holds(kernel) and set(versions(kernel)) <= {"parallel", "source"}
+    finally:
+        HeldProcess.may_answer.set()
+    until(lambda: not holds(kernel))
+    assert len(tried) == 2 and len(versions(kernel)) > 2
+    check_smoothed(kernel)
+
+
+def test_a_process_is_started_when_half_of_the_time_is_used(makers):
+    maker = makers(WorkerProcess)
+    time = ProcessorTime(1.0, used=0.6, on_half=maker.expect)
+    with time.running():
+        assert is_time_left() and is_time_left()
+    until(lambda: maker._process is not None)
+    stages, packed = packed_kernel(smoothed)
+    assert maker.make(packed).result(100.0) == stages.source
+    maker.close()
+
+
+def test_nobody_is_told_of_a_process_that_cannot_be_started(makers):
+    class Missing(WorkerProcess):
+        def __init__(self, module: str):
+            raise WorkerError("there is none")
+
+    maker = makers(Missing)
+    maker.expect()
+    with pytest.raises(WorkerError, match="there is none"):
+        maker.make(b"").result(100.0)
+    maker.close()
+
+
+def test_loops_are_not_begun_where_plans_have_taken_too_long(monkeypatch, makers):
+    monkeypatch.setattr(pipeline, "WAIT", 1e6)
+    monkeypatch.setattr(pipeline, "PLANNED_BY", 0.0)
+    makers(HeldProcess)
+    HeldProcess.may_answer.clear()
+    kernel = polytune.kernel(smoothed)
+    try:
+        check_smoothed(kernel)
+        assert holds(kernel) and set(versions(kernel)) <= {"parallel", "source"}
+    finally:
+        HeldProcess.may_answer.set()
+    until(lambda: not holds(kernel))
+    check_smoothed(kernel)

@@ -53,11 +53,22 @@ _log = logging.getLogger(__name__)
 
 
 class ProcessorTime:
-    """The processor time, in seconds, that all phases of a kernel have together; it runs while one of them does."""
+    """The processor time, in seconds, that all phases of a kernel have together; it runs while one of them does.
 
-    def __init__(self, seconds: float):
+    Args:
+        seconds: how much there is.
+        used: how much of it has been used already.
+        on_half: is called once when a phase begins and half of it has been used.
+
+    Attributes:
+        was_short: whether something was left out, or made coarser, that more time might have been enough for.
+    """
+
+    def __init__(self, seconds: float, *, used: float = 0.0, on_half: Callable[[], None] | None = None):
+        self.was_short = False
         self._whole = seconds
-        self._used = 0.0
+        self._used = used
+        self._on_half = on_half
         self._since: float | None = None
         self._share = 1.0
 
@@ -90,6 +101,11 @@ class ProcessorTime:
         finally:
             self._share = outer
 
+    def use(self, seconds: float) -> None:
+        """Count processor time that has been used by another count, in seconds, unless this one runs all the same."""
+        if self._since is None:
+            self._used += seconds
+
     @property
     def used(self) -> float:
         """Return how much has been used so far, in seconds."""
@@ -101,6 +117,14 @@ class ProcessorTime:
         overdrawn."""
         return self._share * self._whole - self.used
 
+    def look(self) -> float:
+        """Return how much is left to a phase that begins, in seconds, and tell whoever waits for half of it."""
+        on_half = self._on_half
+        if on_half is not None and self.used > 0.5 * self._whole:
+            self._on_half = None
+            on_half()
+        return self.left
+
 
 _running: ContextVar[ProcessorTime | None] = ContextVar("processor time of the kernel at work", default=None)
 
@@ -108,12 +132,22 @@ _running: ContextVar[ProcessorTime | None] = ContextVar("processor time of the k
 def _seconds_left() -> float:
     """Return how much is left of the kernel's processor time, in seconds; infinite where no kernel's is counted."""
     running = _running.get()
-    return float("inf") if running is None else running.left
+    return float("inf") if running is None else running.look()
+
+
+def note_shortage() -> None:
+    """Note that the kernel at work has had too little processor time for something."""
+    running = _running.get()
+    if running is not None:
+        running.was_short = True
 
 
 def is_time_left() -> bool:
     """Return whether the kernel at work may use more processor time; always where no kernel's is counted."""
-    return _seconds_left() > 0
+    is_left = _seconds_left() > 0
+    if not is_left:
+        note_shortage()
+    return is_left
 
 
 def overtime() -> AbstractContextManager[None]:
@@ -146,7 +180,9 @@ def within_budget(
     """
     seconds = NEEDED_SECONDS if needed else _seconds_left()
     if seconds <= 0:
+        note_shortage()
         return None
+    whole = operations
     if not needed:
         operations = min(operations, _operations_in(seconds))
     outer = context.get_max_operations()
@@ -157,12 +193,16 @@ def within_budget(
             try:
                 result = work()
             except Exception as error:
-                if isinstance(error, isl.Error) or is_exhausted(context):
-                    _log.debug("isl gave up: %s", error)
-                    return None
-                raise
+                exhausted = is_exhausted(context)
+                if not exhausted and not isinstance(error, isl.Error):
+                    raise
+                _log.debug("isl gave up: %s", error)
+                result = None
             else:
-                return None if is_exhausted(context) else result
+                exhausted = is_exhausted(context)
+            if exhausted and (operations < whole or _seconds_left() <= 0):
+                note_shortage()
+            return None if exhausted else result
     finally:
         context.set_max_operations(outer)
         context.reset_operations()

@@ -1,8 +1,8 @@
 """The versions of kernels that take long to look for, made by a process beside the application.
 
-A thread of the application's starts the process when such versions are first wanted, and ends it when none have been
-wanted for a while; it never outlives the application.  What the process does not make, as it cannot be started or has
-been killed, is made by the next call.
+A thread of the application's starts the process when such versions are likely to be wanted, and ends it when none have
+been wanted for a while; it never outlives the application.  What the process does not make, as it cannot be started or
+has been killed, is made by the next call.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from polytune.runtime.background.executor import ProcessExecutor
@@ -106,8 +107,18 @@ class VersionMaker(ProcessExecutor[tuple[bytes, Future[str]]]):
             self._waiting.put((packed, text))
         return text
 
+    def expect(self) -> None:
+        """Have the process started, as versions are likely to be wanted before long: its imports take half a second."""
+        with self._lock:
+            if self.is_usable:
+                self._have_thread()
+
     def _is_busy(self) -> bool:
         return self._under_way > 0
+
+    def _before_work(self) -> None:
+        with suppress(Exception):  # who wants versions is told
+            self._started_process()
 
     def _new_process(self) -> WorkerProcess:
         process = WorkerProcess(_MODULE)

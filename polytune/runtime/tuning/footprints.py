@@ -85,6 +85,8 @@ class LoopStack:
         # Iterations that are written out side by side have elements of their own, as many as there are accesses.
         beside = math.prod(self.steps[k] for k in loops if k != along)
         vectors = max((each[4] for each in group if len(each) > 4), default=1)
+        if along in varying and along >= outer:  # the next iteration reaches into those that are more than a step
+            vectors = min(vectors, max(1, math.ceil(self.steps[along] * pitch / LINE_BYTES)))
         side_by_side = max(vectors, min(len(group), beside))
         near = self.trips[along] if along in varying and along >= outer else 1.0
         elements = math.prod(self.trips[k] for k in loops if k >= outer)

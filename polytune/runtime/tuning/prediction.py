@@ -227,9 +227,11 @@ class Prediction:
         where the first loop is one over few steps of time, it has to be cut for that."""
         for region in self._account_of(start).regions:
             if region.pieces < self._threads and len(region.waves) > 1 and region.members == len(tiles):
-                for times, others in product((1, 2), _SIZES_ALONG_WAVES):
+                for times in (1, 2):
                     first = -(-region.waves[0] // (times * self._threads))
-                    yield {each: first if each == tiles[0] else others for each in tiles}
+                    yield {tiles[0]: first}  # the others are those that suit the innermost loops
+                    for others in _SIZES_ALONG_WAVES:
+                        yield {each: first if each == tiles[0] else others for each in tiles}
 
     def _account_of(self, configuration: Configuration) -> Account:
         version = self._versions[str(configuration["version"])]

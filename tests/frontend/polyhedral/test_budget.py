@@ -18,7 +18,7 @@ import pytest
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend.polyhedral import budget, interruption
 from polytune.frontend.polyhedral.bounds import access_bounds
-from polytune.frontend.polyhedral.budget import ProcessorTime, within_budget
+from polytune.frontend.polyhedral.budget import ProcessorTime, is_time_left, within_budget
 from polytune.frontend.polyhedral.interruption import interrupted_after
 from polytune.pipeline import Stages
 from polytune.signature import ArrayType, ScalarType, Signature
@@ -107,6 +107,52 @@ def test_phases_share_processor_time() -> None:
         use(0.03)
         assert attempt() is None and attempt(needed=True) == 1
     assert attempt() == 1
+
+
+def test_shortage_of_processor_time_is_noted_and_that_of_operations_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    context, clock = isl.Context(), ProcessorTime(1e6)
+    with clock.running():
+        assert within_budget(context, 50, lambda: squares(context)) is None
+        assert within_budget(context, 1000, lambda: isl.Set.read_from_str(context, "{ [i")) is None
+        assert within_budget(context, 10_000_000, lambda: squares(context)) is not None
+        assert is_time_left() and not clock.was_short
+    used_up = ProcessorTime(1.0, used=1.5)
+    with used_up.running():
+        assert within_budget(context, 50, lambda: 1) is None
+    assert used_up.was_short
+    asked = ProcessorTime(1.0, used=1.5)
+    with asked.running():
+        assert not is_time_left()
+    assert asked.was_short
+    monkeypatch.setattr(budget, "OPERATIONS_A_SECOND", 1)
+    cut = ProcessorTime(10.0)
+    with cut.running():
+        assert within_budget(context, 10_000_000, lambda: 1) == 1 and not cut.was_short
+        assert within_budget(context, 10_000_000, lambda: squares(context) and squares(context)) is None
+    assert cut.was_short
+
+
+def test_time_of_another_count_is_counted_once() -> None:
+    clock, other = ProcessorTime(1.0), ProcessorTime(1.0)
+    with other.running():
+        use(0.03)
+    clock.use(other.used)
+    assert clock.used == other.used >= 0.03
+    with clock.running():
+        before = clock.used
+        clock.use(0.5)
+        assert clock.used < before + 0.4
+
+
+def test_half_of_the_time_is_told_once() -> None:
+    context, told = isl.Context(), list[int]()
+    clock = ProcessorTime(1.0, used=0.4, on_half=lambda: told.append(1))
+    with clock.running():
+        assert within_budget(context, 1000, lambda: 1) == 1 and not told
+        use(0.15)
+        for _ in range(3):
+            assert within_budget(context, 1000, lambda: 1) == 1
+    assert told == [1]
 
 
 def many_divisions(n, A, B):

@@ -95,3 +95,18 @@ def test_few_steps_of_time_are_cut_for_all_threads(monkeypatch):
     tiled = next(each for each in prediction.ranked(lambda _: 0.1) if each["version"] == "tiled")
     assert tiled["threads"] == 2 and tiled["tile_0"] <= 10
     assert prediction._account_of(tiled).regions[0].part_of_busiest(2) < 0.6
+    others = {name: size for name, size in prediction._versions["tiled"].sizes.items() if name != "tile_0"}
+    assert {name: tiled[name] for name in others} == others
+
+
+def test_first_choices_among_tiles_of_few_steps_are_right():
+    u = np.random.default_rng(0).uniform(size=(70, 90))
+    theirs = u.copy(), u.copy()
+    kernel = polytune.kernel(relaxed)
+    relaxed(*theirs, 5)
+    space = kernel.space(u, u.copy(), 5)
+    for version in ("tiled", "tiled_unrolled"):
+        for first in (1, 2, 3):
+            mine = u.copy(), u.copy()
+            kernel.run(space.configuration(version=version, tile_0=first, tile_1=32, tile_2=512), *mine, 5)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-12)
