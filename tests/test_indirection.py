@@ -321,3 +321,24 @@ def test_extents_that_depend_on_data_and_do_not_fit_are_an_error_in_every_versio
                     kernel_of(between, False)(x, np.zeros(extent), bounds)
             else:
                 in_every_version(between, x, np.zeros(extent), bounds)
+
+
+def at_floats(A, places, B):
+    for i in range(len(places)):
+        B[i] = A[int(places[i])]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_floats_are_subscripts_without_their_fractions(dtype: type) -> None:
+    places = np.array([0.0, 1.75, -2.75, 1.99, -0.5], dtype)
+    in_every_version(at_floats, vector(2), places, np.ones(5))
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, 3.0, -4.0])
+def test_floats_that_are_no_subscripts_are_found(wrong: float) -> None:
+    places = np.array([0.0, 1.0, wrong, 2.0])
+    kernel = kernel_of(at_floats, False)
+    space = kernel.space(vector(3), places, np.ones(4))
+    for version in space["version"].values:
+        with pytest.raises(SubscriptError):
+            kernel.run(space.configuration(version=version), vector(3), places, np.ones(4))

@@ -32,6 +32,7 @@ from polytune.codegen.storage import (
 )
 from polytune.codegen.tiles.loops import CLAIM, TileLoops
 from polytune.codegen.transform import BYTES
+from polytune.codegen.usual_loops import OUTSIDE
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.records import dataclass
 
@@ -100,6 +101,8 @@ class _VersionWriter:
         worker = ", $worker, $workers" if self.program.team else ""
         with writer.indented(f"def $run_{self.program.name}($context{worker}):"):
             self.unpack()
+            if any(self.statements.counts_outside(region.body, region.local) for region in self.program.regions):
+                writer.line(f"{OUTSIDE} = 0")
             if self.program.team:
                 writer.line("$base = 0")
                 self.statements.node(self.program.skeleton, StatementPlace())
@@ -254,7 +257,7 @@ class _VersionWriter:
             self.writer.line(f"{name} = {shared_name(name)}[0]")
         local = region.local.union(kept)
         place = StatementPlace(local, self.worker_copies(region), region.expanded, region.summed)
-        self.statements.region_body(region.body, place, is_shared=region.kind != "serial")
+        self.statements.region_body(region.body, place, region.local, is_shared=region.kind != "serial")
         written = written_in(region.body)
         for name in kept:
             if name in written:

@@ -37,6 +37,7 @@ from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import Storage, array_types, expanded_name, private_name, shared_name, summed_name
 from polytune.codegen.subscript_tests import alternatives, tests_before, without_negative_subscripts
+from polytune.codegen.usual_loops import OUTSIDE, PrivateVariables, before_name, private_variables, usual_loop
 from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.codegen.vectors.source import prefetch_text, store_text, vector_text
 from polytune.frontend.expression import (
@@ -143,47 +144,46 @@ class StatementWriter:
         write_region: Callable[[RegionCall], None],
     ):
         self.writer, self.copies, self.is_team, self.write_region = writer, copies, is_team, write_region
-        self.kinds = array_types(storage, scop)
+        self.kinds, self.is_strict = array_types(storage, scop), scop.strict
         self.untested: Mapping[
             int, Checked | None
         ] = {}  # what operations are in a loop before which some tests have been made
+        self.private = PrivateVariables()
         self.shares_calls = False  # whether workers share a region with calls of the library, which none may just leave
 
-    def region_body(self, body: Node, place: StatementPlace, *, is_shared: bool) -> None:
+    def region_body(self, body: Node, place: StatementPlace, own: frozenset[str], *, is_shared: bool) -> None:
         """Write the body of a region.
 
         Args:
             body: its loops and statements.
             place: how they refer to memory.
+            own: the scalars that are variables of the region alone.
             is_shared: whether workers share the region.
         """
         self.shares_calls = is_shared and has_library_call(body)
+        self.private = private_variables(body, own)
         self.node(body, place)
+        self.private = PrivateVariables()
         self.shares_calls = False
+
+    def counts_outside(self, body: Node, own: frozenset[str]) -> bool:
+        """Return whether the body of a region has loops that are written in their usual form first.
+
+        Args:
+            body: its loops and statements.
+            own: the scalars that are variables of the region alone.
+        """
+        private = private_variables(body, own)
+        loops = [node for node in walk_nodes(body) if isinstance(node, For)]
+        return any(usual_loop(loop, private, self.usual, strict=self.is_strict) is not None for loop in loops)
 
     def node(self, node: Node, place: StatementPlace) -> None:
         writer = self.writer
         match node:
             case Block(children):
                 self.in_turn(joined_statements(children), lambda child: self.node(child, place))
-            case For(variable, start, stop, step, body, ending=end):
-                bounds = [expression_text(start, place.text), expression_text(stop, place.text)]
-                if step != 1:
-                    bounds.append(str(step))
-                with writer.indented(f"for {variable} in $range({', '.join(bounds)}):"):
-                    if self.scatters(variable, body, place):
-                        writer.line("$one_by_one()")
-                    if end is not None:
-                        with writer.indented(f"if {self.has_ended(end, place)}:"):
-                            writer.line("break")
-                    if (ending := early_end(body)) is None:
-                        self.node(body, place)
-                    else:
-                        self.node(ending.test, place)
-                        with writer.indented(f"if not ({expression_text(ending.condition, place.text)}):"):
-                            writer.line("break")
-                        self.node(ending.rest, place)
-                    self.end_loop(body)
+            case For():
+                self.repeated(node, place)
             case If(condition, then, otherwise):
                 with writer.indented(f"if {expression_text(condition, place.text)}:"):
                     self.node(then, place)
@@ -202,6 +202,62 @@ class StatementWriter:
                 self.write_region(node)
             case _:
                 assert_never(node)
+
+    def repeated(self, loop: For, place: StatementPlace) -> None:
+        """Write a loop, in its usual form first where it has one.
+
+        Args:
+            loop: the loop.
+            place: how it refers to memory.
+        """
+        usual = usual_loop(loop, self.private, self.usual, strict=self.is_strict)
+        if usual is None:
+            self.iterations(loop, place)
+            return
+        writer = self.writer
+        for name in usual.sums:
+            writer.line(f"{before_name(name)} = {name}")
+        counting = replace(place, local=place.local | {OUTSIDE})
+        # Where a loop was in vain, as subscripts count from the end, those that follow hardly are of use.
+        header = f"for {loop.variable} in $range({self.bounds(loop, place)}):"
+        with writer.indented(f"if {OUTSIDE} == 0:"), writer.indented(header):
+            self.operations(usual.operations, counting)
+        with writer.indented(f"if {OUTSIDE} != 0:"):
+            for name in usual.sums:
+                writer.line(f"{name} = {before_name(name)}")
+            for variable in usual.others:  # so that compilers see that the loop has handed nothing on
+                writer.line(f"{variable.array} = $np.{variable.dtype}(0)")
+            self.iterations(loop, place)
+
+    def bounds(self, loop: For, place: StatementPlace) -> str:
+        """The arguments of a loop's range."""
+        bounds = [expression_text(loop.start, place.text), expression_text(loop.stop, place.text)]
+        if loop.step != 1:
+            bounds.append(str(loop.step))
+        return ", ".join(bounds)
+
+    def iterations(self, loop: For, place: StatementPlace) -> None:
+        """Write a loop with all that its iterations may do.
+
+        Args:
+            loop: the loop.
+            place: how it refers to memory.
+        """
+        writer, body = self.writer, loop.body
+        with writer.indented(f"for {loop.variable} in $range({self.bounds(loop, place)}):"):
+            if self.scatters(loop.variable, body, place):
+                writer.line("$one_by_one()")
+            if loop.ending is not None:
+                with writer.indented(f"if {self.has_ended(loop.ending, place)}:"):
+                    writer.line("break")
+            if (ending := early_end(body)) is None:
+                self.node(body, place)
+            else:
+                self.node(ending.test, place)
+                with writer.indented(f"if not ({expression_text(ending.condition, place.text)}):"):
+                    writer.line("break")
+                self.node(ending.rest, place)
+            self.end_loop(body)
 
     def has_ended(self, ending: EndTest, place: StatementPlace) -> str:
         """The test whether an iteration comes after the end of its loop.

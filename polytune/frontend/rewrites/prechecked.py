@@ -119,7 +119,10 @@ def _index_of(subscript: Expression) -> Element | None:
         case Cast(Element(dtype="uint64") as read, "int64"):  # of an unsigned type, so that none is below 0
             index = read
     index = index.operand if isinstance(index, Cast) else index
-    return index if isinstance(index, Element) and index.subscripts else None
+    if not (isinstance(index, Element) and index.subscripts):
+        return None
+    # Of floats, the least and the greatest one say nothing of NaN, nor of what is left of them in integers.
+    return None if index.dtype.startswith("float") else index
 
 
 def _box(access: Access, context: isl.Set) -> tuple[isl.Set, tuple[isl.PwAff, ...], tuple[isl.PwAff, ...]] | None:

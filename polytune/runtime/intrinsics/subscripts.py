@@ -26,7 +26,7 @@ from polytune.runtime.teams.threads import current_threads
 
 __all__ = ["require_range"]
 
-_FEWEST_FOR_TEAM = 1 << 20
+_FEWEST_FOR_TEAM = 1 << 19
 """Arrays of fewer numbers are tested by the caller, before a team would have begun."""
 
 _CACHE = keeps_code(__file__)

@@ -255,7 +255,7 @@ def _put_into_registers(parsed: binding.ModuleRef, builder: binding.PassBuilder)
 _IMPLIED = ("memcpy", "memmove", "memset")
 """The functions that LLVM calls of its own accord."""
 
-_NAMED = ("exp", "log", "log10", "sin", "cos", "pow", "floor", "ceil", "trunc", "rint")
+_NAMED = ("exp", "exp2", "log", "log2", "log10", "sin", "cos", "pow", "floor", "ceil", "trunc", "rint")
 """Functions of C's library that LLVM calls under names of its own."""
 
 

@@ -27,6 +27,10 @@ _FUNCTIONS = (
     *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     *("pow", "atan2", "hypot"),
 )
+_OF_LLVM = frozenset(("exp", "exp2", "log", "log2", "log10", "sin", "cos", "pow"))
+"""Those that are operations of LLVM's own, which become the same calls where no vectors come of them.  Until then LLVM
+takes them for cheap, and writes out iterations of loops that it takes for too large with a call in them."""
+
 _WIDTHS = (("b", 16, "sse4.1"), ("d", 32, "avx2"), ("e", 64, "avx512f"))
 """The letter that names registers, their bytes, and the feature of processors that have them."""
 
@@ -72,6 +76,13 @@ def _variants(name: str, kind: str, arguments: int, features: str) -> tuple[tupl
     return tuple(found)
 
 
+def _scalar_form(name: str, kind: str) -> str:
+    """The name of a scalar function: LLVM's or that of C's library."""
+    if name in _OF_LLVM:
+        return f"llvm.{name}.{'f64' if kind == 'double' else 'f32'}"
+    return name if kind == "double" else f"{name}f"
+
+
 def with_vector_forms(text: str, features: str) -> str:
     """A module's text with calls of scalar functions that may be taken for several iterations at a time.
 
@@ -87,21 +98,20 @@ def with_vector_forms(text: str, features: str) -> str:
         if not _variants(*key, features):
             return call[0]
         number = attributes.setdefault(key, _FIRST + len(attributes))
-        symbol = name if kind == "double" else f"{name}f"
-        return f'call {call["flags"]}{kind} @"{symbol}"{arguments} #{number}'
+        return f'call {call["flags"]}{kind} @"{_scalar_form(name, kind)}"{arguments} #{number}'
 
     changed = _CALL.sub(change, text)
     has_powers = f'@"{SYMBOL}"' in text
     if not attributes and not has_powers:
         return text
-    own = {(symbol if kind == "double" else f"{symbol}f"): kind for symbol, kind, _ in attributes}
+    own = {_scalar_form(name, kind) for name, kind, _ in attributes}
     kept = [line for line in _DECLARATION.findall(changed) if not _is_of(line, own, changed)]
     lines = (
         [_DECLARATION.sub("", changed).rstrip(), *(line.rstrip() for line in kept)] if attributes else [text.rstrip()]
     )
     used: list[str] = []
     for (name, kind, arguments), number in attributes.items():
-        symbol = name if kind == "double" else f"{name}f"
+        symbol = _scalar_form(name, kind)
         lines.append(f'declare {kind} @"{symbol}"({", ".join([kind] * arguments)})')
         mangled = []
         for variant, lanes in _variants(name, kind, arguments, features):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
+from llvmlite import binding
 
 from polytune.runtime.native.machine_code import host
 from polytune.runtime.native.translation import address_of
@@ -88,9 +90,9 @@ def test_calls_say_what_vector_forms_there_are() -> None:
         'define void @"f"()\n{\n  %".1" = call reassoc double @"llvm.exp.f64"(double %".0")\n}\n'
     )
     changed = with_vector_forms(text, features)
-    assert 'call reassoc double @"exp"(double %".0") #1000' in changed
-    assert "llvm.exp" not in changed and 'declare double @"sqrt"' in changed
-    assert "_ZGV_LLVM_N2v_exp(_ZGVbN2v_exp)" in changed
+    assert 'call reassoc double @"llvm.exp.f64"(double %".0") #1000' in changed
+    assert changed.count('declare double @"llvm.exp.f64"') == 1 and 'declare double @"sqrt"' in changed
+    assert "_ZGV_LLVM_N2v_llvm.exp.f64(_ZGVbN2v_exp)" in changed
     assert with_vector_forms(text, "-avx2") == text
 
 
@@ -115,3 +117,27 @@ def test_functions_of_two_numbers(name: str) -> None:
     caller(address_of(function), 1)(words.ctypes.data)
     expected = [getattr(math, name)(value, -2.5) for value in values]
     np.testing.assert_allclose(found, expected, rtol=5 * np.finfo(float).eps)
+
+
+@pytest.mark.skipif(not library(), reason="this system has no library of vector forms")
+@pytest.mark.parametrize(("body", "form"), [("a[k] = a[k - 1] * {}", "@llvm.exp.f64"), ("a[k] = {}", "@_ZGV")])
+def test_calls_in_chains_are_written_out_and_others_are_vectors(
+    body: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optimised: list[str] = []
+    emit = binding.TargetMachine.emit_object
+
+    def seen(machine: binding.TargetMachine, module: binding.ModuleRef) -> bytes:
+        optimised.append(str(module))
+        return emit(machine, module)
+
+    monkeypatch.setattr(binding.TargetMachine, "emit_object", seen)
+    function = function_of(f"for k in range(1, n):\n    {body.format('math.exp(x * i[k])')}", fastmath=FAST)
+    values, other = np.ones(77), np.random.default_rng(9).integers(-1, 2, 77)
+    words = np.array([values.ctypes.data, other.ctypes.data, 0, 0, 0, len(values), 0], np.int64)
+    words[6:].view(np.float64)[0] = 0.5
+    caller(address_of(function), 1)(words.ctypes.data)
+    factors = np.exp(0.5 * other[1:])
+    expected = np.cumprod(factors) if "k - 1" in body else factors
+    np.testing.assert_allclose(values[1:], expected, rtol=1e-13)
+    assert len(re.findall(rf" call [^@\n]*{form}", optimised[-1])) > (1 if "k - 1" in body else 0)
