@@ -91,6 +91,10 @@ WAIT = 0.4
 they take longer, it takes what follows the source order, and the others can be made beside it.  That costs about as
 much again: another process has its own imports, and takes processor time from the calls meanwhile."""
 
+MOST_TRIED = 800
+"""The largest kernel, by the constraints of its dependences, of which this is tried: of almost all larger ones in two
+corpora of kernels it takes longer, and the time would be lost."""
+
 PLANNED_BY = 0.6
 """The part of that time by which schedules and plans must be there: loops take about as long again."""
 
@@ -202,7 +206,8 @@ class Stages:
         Schedules and plans may use a part of it, as of the whole time: what has taken more is not done in time.
         """
         before = self.time.used
-        _ = self.dependences
+        if self.dependences.constraints > MOST_TRIED:
+            return False
         needed = self.time.used - before
         time = ProcessorTime(WAIT, used=needed, on_half=self.on_long)
         if time.left <= 0:
