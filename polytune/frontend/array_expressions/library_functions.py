@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NoReturn
 
 import numpy as np
 
@@ -104,6 +103,13 @@ def norm_of_order(call: ArrayCall) -> Operand:
     return _called(call, text, [array], (shape, _real(array)))[0]
 
 
+@compiles(np.linalg.cond, "x", "p")
+def _cond(call: ArrayCall) -> Operand:
+    matrix, order = _matrix(call, "x"), call.constant("p")
+    text = f"float('{order}')" if isinstance(order, float) and math.isinf(order) else repr(order)
+    return _called(call, f"numpy.linalg.cond * p={text}", [matrix], (matrix.shape[:-2], _real(matrix)))[0]
+
+
 @compiles(np.linalg.solve, "a", "b")
 def _solve(call: ArrayCall) -> Operand:
     matrix, right = _matrix(call, "a", stacked=False), call.array("b")
@@ -153,15 +159,20 @@ def _qr(call: ArrayCall) -> list[ArrayValue | Value]:
     return _called(call, f"numpy.linalg.qr * mode={mode!r}", [matrix], *results)
 
 
-def _may_be_complex(call: ArrayCall) -> NoReturn:
-    raise call.refusal(
-        f"{call.name}, whose results may be complex",
-        "use np.linalg.eigh or eigvalsh for a symmetric matrix, or call it outside the kernel",
-    )
+# Of real numbers the results are real, or the call raises an error, see ``runtime/intrinsics/eigenvalues.py``.
 
 
-compiles(np.linalg.eigvals, "a")(_may_be_complex)
-compiles_several(np.linalg.eig, "a")(_may_be_complex)
+@compiles(np.linalg.eigvals, "a")
+def _eigvals(call: ArrayCall) -> Operand:
+    matrix = _matrix(call, "a")
+    return _called(call, "numpy.linalg.eigvals *", [matrix], (matrix.shape[:-1], _number(matrix)))[0]
+
+
+@compiles_several(np.linalg.eig, "a")
+def _eig(call: ArrayCall) -> list[ArrayValue | Value]:
+    matrix = _matrix(call, "a")
+    dtype = _number(matrix)
+    return _called(call, "numpy.linalg.eig *", [matrix], (matrix.shape[:-1], dtype), (matrix.shape, dtype))
 
 
 # Sorting and searching
