@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable, Sequence
 
@@ -14,6 +15,7 @@ from polytune.frontend.array_expressions.library import Wanted, library_call
 from polytune.frontend.array_expressions.rearrangements import reshaped
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.promotion import Value
+from polytune.frontend.syntax.sorted_lists import is_of_elements
 
 _MATRIX = "pass an array of two dimensions or more"
 
@@ -193,6 +195,21 @@ def _sort(call: ArrayCall) -> Operand:
     (array, axis), kind = _along(call), call.constant("kind")
     function = f"numpy.sort * axis={axis} kind={kind!r}"
     return _called(call, function, [array], (array.shape, array.dtype))[0]
+
+
+@compiles(builtins.sorted, "iterable", "key", "reverse")
+def _sorted(call: ArrayCall) -> Operand:
+    """The elements in order; of those that are equal the first one stays first, also backwards."""
+    array, is_backwards = call.vector("iterable"), call.constant("reverse", False)
+    if call.given("key") or not isinstance(is_backwards, bool):
+        raise call.refusal("sorted(...) by a key", "sort by the key itself: A[np.argsort(keys, kind='stable')]")
+    if not is_of_elements(call.node):
+        raise call.refusal("the list that sorted(...) makes", "give it a name of its own, or use np.sort(A)")
+    first_last = call.of(np.flip, array) if is_backwards else array
+    function = "numpy.sort * axis=0 kind='stable'"
+    assert isinstance(first_last, ArrayValue)
+    (found,) = _called(call, function, [first_last], (array.shape, array.dtype))
+    return call.of(np.flip, found) if is_backwards else found
 
 
 @compiles(np.argsort, "a", "axis", "kind")

@@ -25,6 +25,7 @@ from polytune.frontend.syntax.list_arrays import with_lists_as_arrays
 from polytune.frontend.syntax.list_displays import filled_array
 from polytune.frontend.syntax.matching import branches
 from polytune.frontend.syntax.ranges import with_ranges_written
+from polytune.frontend.syntax.sorted_lists import with_sorted_lists
 from polytune.frontend.syntax.source import gives_nothing
 
 Changed = TypeVar("Changed", bound=ast.AST)
@@ -44,6 +45,7 @@ def desugared(
     arguments = list(arguments)
     body = with_exchanges_written(body, meaning, fresh, arguments)
     body = with_ranges_written(body, arguments, meaning, fresh)
+    body = with_sorted_lists(body, meaning, fresh)
     body = with_lists_as_arrays(body, arguments, meaning, fresh)
     return _Desugarer(meaning, fresh, assigned_names(body)).block(body)
 
