@@ -225,7 +225,42 @@ def bound_that_changes(u, v, steps):
     return u, steps
 
 
-TWO = [sweeps, returning, with_early_end, within_another_loop, bound_that_changes]
+def names_that_are_used_again(u, v, steps):
+    for t in range(steps):
+        v[1:] = u[:-1] + t
+        u, v = v, u
+    for t in range(3):
+        u[t] += t
+    v = v + u
+    u = u[1:] * 2
+    for steps in range(2):
+        u[steps] -= 1.0
+    return u, v
+
+
+def names_that_are_used_again_after_a_break(u, v, steps):
+    for _ in range(steps):
+        v[1:] = u[:-1] + 2.0
+        u, v = v, u
+        if v[2, 2] > 5.0:
+            break
+    w = u
+    u = np.zeros(3)
+    w[0] = 100.0
+    for t in range(2):
+        u[t] += t
+    return u, v, w
+
+
+TWO = [
+    names_that_are_used_again,
+    names_that_are_used_again_after_a_break,
+    sweeps,
+    returning,
+    with_early_end,
+    within_another_loop,
+    bound_that_changes,
+]
 ONE = [of_local_arrays, calling]
 
 

@@ -75,8 +75,7 @@ def with_exchanges_written(
 ) -> list[ast.stmt]:
     """The statements of a function with the loops written out in which arrays exchange their names.
 
-    These are loops over a range, and such with a test, not inside of others, in whose function nothing else assigns the
-    names but before them.
+    These are loops over a range, and such with a test, not inside of others, in which nothing else assigns the names.
 
     Args:
         body: the statements, which stay as they are.
@@ -96,7 +95,7 @@ def with_exchanges_written(
         ends = isinstance(node, ast.While) or any(isinstance(jump, ast.Break) for jump in own_jumps(node.body))
         way = fresh("way") if is_read and ends else ""
         if isinstance(node, ast.While):
-            if _stored(found.statements, after) & found.names.keys():
+            if _stored(found.statements) & found.names.keys():
                 continue
             made: list[ast.stmt] = [_while_written(node, found, way)]
             if way:
@@ -149,10 +148,10 @@ def _is_plain(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and type(node.value) is int)
 
 
-def _stored(*blocks: Sequence[ast.stmt]) -> set[str]:
+def _stored(body: Sequence[ast.stmt]) -> set[str]:
     """The names that statements assign."""
-    nodes = (node for block in blocks for node in nodes_inside(block))
-    return {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    names = (node for node in nodes_inside(body) if isinstance(node, ast.Name))
+    return {node.id for node in names if not isinstance(node.ctx, ast.Load)}
 
 
 def _may_be_written(found: _Exchange, rest: Sequence[ast.stmt], body: Sequence[ast.stmt]) -> bool:
@@ -197,7 +196,7 @@ def _counted(
                 return None
         case _:
             return None
-    stored = _stored(found.statements, after)
+    stored = _stored(found.statements)
     if stored & {variable, *found.names}:
         return None
     before: list[ast.stmt] = []
