@@ -52,8 +52,8 @@ class _Exchange:
 
 
 @dataclass(frozen=True)
-class _Counted:
-    """What a loop over a range counts.
+class _SweepRange:
+    """The range of a loop that is written out.
 
     Attributes:
         variable: its variable.
@@ -180,7 +180,7 @@ def _may_be_written(found: _Exchange, rest: Sequence[ast.stmt], body: Sequence[a
 
 def _counted(
     node: ast.For, found: _Exchange, after: Sequence[ast.stmt], meaning: Meaning, fresh: _Fresh
-) -> tuple[list[ast.stmt], _Counted] | None:
+) -> tuple[list[ast.stmt], _SweepRange] | None:
     """Return what a loop over a range counts, and what has to stand before it; None for any other loop.
 
     Args:
@@ -209,7 +209,7 @@ def _counted(
     start, stop = bounds if len(bounds) == 2 else (ast.Constant(0), bounds[0])
     count = ast.BinOp(stop, ast.Sub(), start) if len(bounds) == 2 else stop
     is_read = any(_mentions(each, variable) for each in after)
-    return before, _Counted(variable, is_read, fresh(variable), start, count)
+    return before, _SweepRange(variable, is_read, fresh(variable), start, count)
 
 
 def _mentions(node: ast.AST, name: str) -> bool:
@@ -265,7 +265,7 @@ def _noting(statements: Sequence[ast.stmt], way: str, exchanges: int) -> list[as
     return made
 
 
-def _for_written(node: ast.For, found: _Exchange, over: _Counted, way: str) -> ast.For:
+def _for_written(node: ast.For, found: _Exchange, over: _SweepRange, way: str) -> ast.For:
     """The loop over as many iterations at once as bring the names back to what they meant.
 
     Args:

@@ -33,10 +33,10 @@ def with_copies_as_loops(
     is_known = all(meaning(ast.Name(each.__name__, ast.Load())) is each for each in (range, len))
     if not lists or not is_known:
         return list(body)
-    return _Copier(lists, body, meaning, fresh).block(copy.deepcopy(list(body)))
+    return _ListCopier(lists, body, meaning, fresh).block(copy.deepcopy(list(body)))
 
 
-class _Copier:
+class _ListCopier:
     """Writes loops in place of copies.
 
     Args:

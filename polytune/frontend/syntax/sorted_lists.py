@@ -40,11 +40,11 @@ def with_sorted_lists(body: Sequence[ast.stmt], meaning: Meaning, fresh: Callabl
     if not any(is_sorted(node) for statement in body for node in ast.walk(statement)):
         return list(body)
     statements = copy.deepcopy(list(body))
-    _Marker(meaning).mark(statements)
-    return _Writer(is_sorted, fresh).block(statements)
+    _SortedMarker(meaning).mark(statements)
+    return _SortedListWriter(is_sorted, fresh).block(statements)
 
 
-class _Marker:
+class _SortedMarker:
     """Marks calls of ``sorted`` of which only elements are read."""
 
     def __init__(self, meaning: Meaning):
@@ -81,7 +81,7 @@ class _Marker:
                 self.read(value)
 
 
-class _Writer:
+class _SortedListWriter:
     """Writes loops in place of lists that ``sorted`` makes.
 
     Args:
