@@ -208,6 +208,30 @@ class EmptyListError(DataError, IndexError):
     """A list has had no element to give, as Python's IndexError says; found while the kernel ran."""
 
 
+class ComplexEigenvaluesError(ArgumentError):
+    """A real matrix has complex eigenvalues, where compiled code has room for real ones; found while the kernel ran.
+
+    Attributes:
+        function: the function of ``np.linalg`` that was to compute them.
+    """
+
+    function: str
+
+    def __init__(self, function: str):
+        self.function = function
+        super().__init__(
+            f"np.linalg.{function} of real numbers that have complex eigenvalues\n"
+            f"why: NumPy gives complex numbers here and real ones elsewhere, and a kernel is compiled for one type, "
+            f"that of the matrix; what follows was not computed, and what had been written until then is\n"
+            f"instead: pass complex numbers, np.linalg.{function}(A.astype(np.complex128)), of which all results are "
+            f"complex"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how it is made again, in another process for one, which Exception's own way cannot."""
+        return type(self), (self.function,), self.__dict__
+
+
 _LATE = (
     "depends on data is only known while the kernel runs; from then on nothing that needs it was computed, and what "
     "had been written until then is"

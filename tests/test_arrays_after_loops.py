@@ -213,3 +213,37 @@ def changed_under_one_name(X, y, w, steps):
 def test_an_array_at_two_places_of_what_a_call_gives_is_not_copied_to_one() -> None:
     with pytest.raises(UnsupportedSourceError):
         polytune.kernel(changed_under_one_name)(*arguments(2))
+
+
+def centres(A, k, steps):
+    """The means of groups, of which there are as many as there are first rows to begin with."""
+    c = A[:k].copy()
+    for _ in range(steps):
+        nearest = np.argmin(((A[:, None, :] - c[None]) ** 2).sum(axis=2), axis=1)
+        c = np.array([[A[nearest == j, q].sum() / max(np.sum(nearest == j), 1) for q in range(2)] for j in range(k)])
+    return c
+
+
+def rows_added_up(A, k, steps):
+    c = A[:k]
+    for _ in range(steps):
+        new = np.zeros((k, A.shape[1]))
+        for j in range(min(k, len(A))):
+            new[j] += 0.5 * c[j]
+        c = new
+    return c
+
+
+@pytest.mark.parametrize("function", [centres, rows_added_up])
+def test_as_many_rows_as_a_part_may_have_are_checked_at_the_call(function: Callable[..., Any]) -> None:
+    """There are ``min(k, n)`` rows before the loop, and ``k`` after an iteration."""
+    A = np.random.default_rng(0).random((7, 2))
+    for k in (1, 7):
+        for steps in (0, 2):
+            in_every_version(function, A, k, steps, strict=True)
+    kernel = polytune.kernel(function)
+    np.testing.assert_array_equal(kernel(A, 9, 0), A)  # nothing is asked of a loop that does not run
+    before = A.copy()
+    with pytest.raises(ArgumentError, match=r"the array 'c' has another shape after an iteration.*\n.*\n.*\n.*k = 9"):
+        kernel(A, 9, 1)
+    np.testing.assert_array_equal(A, before)

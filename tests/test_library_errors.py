@@ -138,11 +138,6 @@ def test_matrices_that_are_not_square_are_numpys_error_too() -> None:
 # ---- what is refused
 
 
-def complex_values(A):
-    w, v = np.linalg.eig(A)
-    return w
-
-
 def of_a_vector(A):
     return np.linalg.inv(A)
 
@@ -155,7 +150,6 @@ def with_residuals(A, b):
 @pytest.mark.parametrize(
     ("function", "arguments", "what"),
     [
-        (complex_values, (np.eye(3),), "whose results may be complex"),
         (of_a_vector, (np.ones(3),), "which is not a matrix"),
         (with_residuals, (np.eye(3), np.ones(3)), "whose size depends on data"),
     ],

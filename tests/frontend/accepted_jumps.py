@@ -265,3 +265,32 @@ def parts_that_nothing_reads(A, B):
         x[0] += n
     _, _, y = (1, 2), A[0], x[1]
     return y
+
+
+def filled(x, value):
+    if value > 9.0:
+        return
+    for k in range(len(x)):
+        x[k] = value
+
+
+def exchanged(x, i, j):
+    x[i], x[j] = x[j], x[i]
+    return None
+
+
+@accepted(VECTOR)
+def nothing_that_has_a_name(A):
+    result = filled(A[2:], 3.0)
+    for k in range(2):
+        _ = exchanged(A, k, k + 1)
+    if result is None:
+        A[0] = 7.0
+
+
+@accepted(lambda: (vector(5), 0.0), lambda: (vector(5), 9.5), lambda: (vector(5), -2.0))
+def nothing_returned(A, x):
+    for k in range(len(A)):
+        if A[k] > x:
+            return exchanged(A, 0, k)
+    return filled(A, x + 20.0 if x > 0 else x)

@@ -331,19 +331,20 @@ def _require_equal(frame: Frame, node: ast.stmt, name: str, pairs: Sequence[tupl
                 Compare("==", left, right),
                 f"{text}, {shapes[1]} after {shapes[0]}",
                 (),
-                "pass arrays of one shape",
+                "pass arguments for which they are one",
+                reason="which shape an array has must not depend on how often a loop has run",
             )
     return True
 
 
 def _is_given(extent: Expression) -> bool:
-    """Return whether an extent is a number that a call gives: an argument, or the extent of one, as ``range(n)`` has
-    it too."""
+    """Return whether an extent is one of the numbers that a call gives: an argument, or the extent of one, as
+    ``range(n)`` has it too, or the lesser of several, as ``A[:n]`` has it."""
     match extent:
         case ParameterValue() | Constant():
             return True
-        case Binary("max", Constant(0), inner) | Binary("max", inner, Constant(0)):
-            return isinstance(inner, ParameterValue)
+        case Binary("min" | "max", left, right):
+            return _is_given(left) and _is_given(right)
     return False
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from polytune.frontend.array_expressions.rearrangements import reshaped
 from polytune.frontend.array_expressions.shapes import broadcast
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.promotion import Value
+from polytune.frontend.syntax.sorted_lists import is_of_elements
 
 _MATRIX = "pass an array of two dimensions or more"
 
@@ -105,6 +107,13 @@ def norm_of_order(call: ArrayCall) -> Operand:
     return _called(call, text, [array], (shape, _real(array)))[0]
 
 
+@compiles(np.linalg.cond, "x", "p")
+def _cond(call: ArrayCall) -> Operand:
+    matrix, order = _matrix(call, "x"), call.constant("p")
+    text = f"float('{order}')" if isinstance(order, float) and math.isinf(order) else repr(order)
+    return _called(call, f"numpy.linalg.cond * p={text}", [matrix], (matrix.shape[:-2], _real(matrix)))[0]
+
+
 @compiles(np.linalg.solve, "a", "b")
 def _solve(call: ArrayCall) -> Operand:
     matrix, right = _matrix(call, "a", stacked=False), call.array("b")
@@ -154,15 +163,20 @@ def _qr(call: ArrayCall) -> list[ArrayValue | Value]:
     return _called(call, f"numpy.linalg.qr * mode={mode!r}", [matrix], *results)
 
 
-def _may_be_complex(call: ArrayCall) -> NoReturn:
-    raise call.refusal(
-        f"{call.name}, whose results may be complex",
-        "use np.linalg.eigh or eigvalsh for a symmetric matrix, or call it outside the kernel",
-    )
+# Of real numbers the results are real, or the call raises an error, see ``runtime/intrinsics/eigenvalues.py``.
 
 
-compiles(np.linalg.eigvals, "a")(_may_be_complex)
-compiles_several(np.linalg.eig, "a")(_may_be_complex)
+@compiles(np.linalg.eigvals, "a")
+def _eigvals(call: ArrayCall) -> Operand:
+    matrix = _matrix(call, "a")
+    return _called(call, "numpy.linalg.eigvals *", [matrix], (matrix.shape[:-1], _number(matrix)))[0]
+
+
+@compiles_several(np.linalg.eig, "a")
+def _eig(call: ArrayCall) -> list[ArrayValue | Value]:
+    matrix = _matrix(call, "a")
+    dtype = _number(matrix)
+    return _called(call, "numpy.linalg.eig *", [matrix], (matrix.shape[:-1], dtype), (matrix.shape, dtype))
 
 
 # Sorting and searching
@@ -183,6 +197,21 @@ def _sort(call: ArrayCall) -> Operand:
     (array, axis), kind = _along(call), call.constant("kind")
     function = f"numpy.sort * axis={axis} kind={kind!r}"
     return _called(call, function, [array], (array.shape, array.dtype))[0]
+
+
+@compiles(builtins.sorted, "iterable", "key", "reverse")
+def _sorted(call: ArrayCall) -> Operand:
+    """The elements in order; of those that are equal the first one stays first, also backwards."""
+    array, is_backwards = call.vector("iterable"), call.constant("reverse", False)
+    if call.given("key") or not isinstance(is_backwards, bool):
+        raise call.refusal("sorted(...) by a key", "sort by the key itself: A[np.argsort(keys, kind='stable')]")
+    if not is_of_elements(call.node):
+        raise call.refusal("the list that sorted(...) makes", "give it a name of its own, or use np.sort(A)")
+    first_last = call.of(np.flip, array) if is_backwards else array
+    function = "numpy.sort * axis=0 kind='stable'"
+    assert isinstance(first_last, ArrayValue)
+    (found,) = _called(call, function, [first_last], (array.shape, array.dtype))
+    return call.of(np.flip, found) if is_backwards else found
 
 
 @compiles(np.argsort, "a", "axis", "kind")

@@ -8,6 +8,7 @@ else from the sizes of the arguments.
 from __future__ import annotations
 
 import ast
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -122,7 +123,8 @@ def _note_kind(frame: Frame, node: ast.stmt, array: str, value: Value) -> None:
     if kind in kinds:
         return
     kinds |= {kind}
-    if len(kinds) > 1 and promotion.join(*kinds).dtype != _dtype(kinds):
+    in_order = sorted(kinds, key=lambda each: (each.weak, each.dtype))
+    if len(kinds) > 1 and functools.reduce(promotion.join, in_order).dtype != _dtype(kinds):
         names = sorted({each.dtype for each in kinds})
         raise frame.source.refusal(
             node,

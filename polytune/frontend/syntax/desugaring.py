@@ -25,6 +25,8 @@ from polytune.frontend.syntax.list_arrays import with_lists_as_arrays
 from polytune.frontend.syntax.list_displays import filled_array
 from polytune.frontend.syntax.matching import branches
 from polytune.frontend.syntax.ranges import with_ranges_written
+from polytune.frontend.syntax.sorted_lists import with_sorted_lists
+from polytune.frontend.syntax.source import gives_nothing
 
 Changed = TypeVar("Changed", bound=ast.AST)
 
@@ -43,6 +45,7 @@ def desugared(
     arguments = list(arguments)
     body = with_exchanges_written(body, meaning, fresh, arguments)
     body = with_ranges_written(body, arguments, meaning, fresh)
+    body = with_sorted_lists(body, meaning, fresh)
     body = with_lists_as_arrays(body, arguments, meaning, fresh)
     return _Desugarer(meaning, fresh, assigned_names(body)).block(body)
 
@@ -82,6 +85,11 @@ class _Desugarer:
                 return [changed(node, body=self.block(node.body))]
             case ast.FunctionDef():
                 return [node]  # inlined, it comes here by itself
+            case ast.Return(ast.Call() as call) if gives_nothing(self.meaning(call.func)):
+                return self.block([placed(ast.Expr(call), node), placed(ast.Return(None), node)])
+            case ast.Assign([ast.Name() as name], ast.Call() as call) if gives_nothing(self.meaning(call.func)):
+                nothing = placed(ast.Assign([name], ast.Constant(None)), node)
+                return self.block([placed(ast.Expr(call), node), nothing])
             case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Return() | ast.Expr() if node.value is not None:
                 read = {node.target.id} if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) else ()
                 before, value = self.hoisted(node.value, read)

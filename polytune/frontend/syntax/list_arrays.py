@@ -18,13 +18,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from polytune.frontend.syntax.comprehensions import Meaning, placed
+from polytune.frontend.syntax.list_copies import with_copies_as_loops
 from polytune.frontend.syntax.list_displays import made_by_loops, with_displays_as_loops
 from polytune.frontend.syntax.list_uses import ListRewriter, UnsupportedUseError
 from polytune.frontend.syntax.lists import GrowingList, initial_elements
 
 __all__ = ["with_lists_as_arrays"]
 
-_METHODS = ("append", "extend", "pop", "clear")
+_METHODS = ("append", "extend", "pop", "clear", "reverse")
 
 
 def with_lists_as_arrays(
@@ -38,8 +39,13 @@ def with_lists_as_arrays(
         meaning: what names from outside of the function mean.
         fresh: gives a name that the function does not have, like the one given.
     """
-    statements = list(body)
-    names = _lists(statements, meaning)
+    statements, arguments = list(body), list(arguments)
+    names, known = _lists(statements, meaning), 0
+    while len(names) > known:  # what a list is copied to may be one that is known by nothing else
+        known = len(names)
+        own = [name for name in names if name not in arguments]
+        statements = with_copies_as_loops(statements, own, meaning, fresh)
+        names = _lists(statements, meaning)
     if names:
         split = _Splitter(names)
         statements = [made for each in statements for made in split.several(each)]
@@ -130,8 +136,9 @@ class _Splitter(ast.NodeTransformer):
         match node:
             case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
                 names = [each.id for each in targets if isinstance(each, ast.Name)]
-                plain = not any(isinstance(part, ast.Name) for value in values for part in ast.walk(value))
-                return plain and len(names) == len(targets) and any(name in self.names for name in names)
+                read = {part.id for value in values for part in ast.walk(value) if isinstance(part, ast.Name)}
+                is_plain = not read & set(names)  # so that one may come after the other
+                return is_plain and len(names) == len(targets) and any(name in self.names for name in names)
         return False
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign | list[ast.Assign]:

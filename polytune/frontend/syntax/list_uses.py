@@ -17,7 +17,7 @@ from polytune.frontend.syntax.lists import GrowingList, initial_elements
 __all__ = ["ListRewriter", "UnsupportedUseError"]
 
 _ITERATED = (builtins.enumerate, builtins.zip, builtins.reversed)
-_READERS = (builtins.sum, builtins.min, builtins.max, builtins.any, builtins.all)
+_READERS = (builtins.sum, builtins.min, builtins.max, builtins.any, builtins.all, builtins.sorted)
 _OF_NUMPY = (
     *("array", "asarray", "sum", "mean", "max", "min", "amax", "amin", "median", "std", "var", "prod", "any", "all"),
     *("argmax", "argmin", "sort", "unique", "cumsum", "diff"),

@@ -179,6 +179,22 @@ def inlinable(function: Any) -> FunctionType | NestedFunction | None:
     return None if plain is None or (plain.__module__ or "").partition(".")[0] in ("numpy", "numba") else plain
 
 
+def gives_nothing(function: Any) -> bool:
+    """Return whether a function is one of the user's that returns nothing, wherever it ends."""
+    plain = inlinable(function)
+    if plain is None:
+        return False
+    try:
+        tree = plain.source.tree if isinstance(plain, NestedFunction) else read_source(plain).tree
+    except UnsupportedSourceError:
+        return False
+    nodes = nodes_inside(tree.body)
+    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
+        return False
+    ends = (node.value for node in nodes if isinstance(node, ast.Return))
+    return all(value is None or (isinstance(value, ast.Constant) and value.value is None) for value in ends)
+
+
 def read_source(function: Any) -> Source:
     """Read a function's source.
 

@@ -30,6 +30,7 @@ from polytune.draws import MAKING, draw_of
 from polytune.records import dataclass
 from polytune.runtime.draws.calls import draw, emit_draw
 from polytune.runtime.draws.states import generator_at, made_generator
+from polytune.runtime.intrinsics.eigenvalues import eig, eigvals
 from polytune.runtime.intrinsics.memory import View, element_address
 from polytune.runtime.small_calls.calls import small_call
 from polytune.runtime.teams.team import FAILED, LIBRARY_CALLS
@@ -77,7 +78,12 @@ _SHOWING = "show "
 
 _SYMBOL = "polytune_call_library"
 _WORD = ir.IntType(64)
-_OWN = {"numpy.matmul": matrix_product, MAKING: made_generator}
+_OWN: dict[str, Callable[..., Any]] = {
+    "numpy.matmul": matrix_product,
+    "numpy.linalg.eig": eig,
+    "numpy.linalg.eigvals": eigvals,
+    MAKING: made_generator,
+}
 """The functions in place of some of NumPy's."""
 
 _failures: dict[int, BaseException] = {}

@@ -204,6 +204,26 @@ def in_a_line_of_its_own(x):
     silent(x)
 
 
+@refused("the list that sorted(...) makes", "sorted(x)")
+def list_in_order_as_an_operand(x):
+    x[0] = np.array(2 * sorted(x))[0]
+
+
+@mended(list_in_order_as_an_operand, VECTOR, "give it a name of its own, or use np.sort(A)")
+def elements_in_order(x):
+    x[0] = np.sort(x)[0]
+
+
+@refused("sorted(...) by a key", "sorted(x, key=abs)")
+def list_in_order_of_a_key(x):
+    x[:] = np.array(sorted(x, key=abs))
+
+
+@mended(list_in_order_of_a_key, VECTOR, "sort by the key itself: A[np.argsort(keys, kind='stable')]")
+def elements_in_order_of_a_key(x):
+    x[:] = x[np.argsort(np.abs(x), kind="stable")]
+
+
 def sums(x):
     total = 0.0
     for k in range(len(x)):

@@ -242,7 +242,7 @@ def growing_list(A):
         if A[i] > 0.0:
             found.append(A[i])
     other = found
-    return np.array(other)
+    return np.array(other)[: len(found)]
 
 
 @mended(growing_list, VECTOR, "make an array with as many elements as there may be")

@@ -9,6 +9,8 @@ import numpy as np
 from tests.fuzz.arrays.drafts import Block, Node, Place
 from tests.fuzz.arrays.expressions import Expressions
 from tests.fuzz.arrays.lists import listed
+from tests.fuzz.arrays.selections import drawn, selected
+from tests.fuzz.arrays.sweeps import sweeps
 from tests.fuzz.arrays.terms import Term
 from tests.fuzz.seeded.choices import Choices
 
@@ -42,7 +44,7 @@ class SimpleStatements:
         choices = self.choices
         if place.iterators and choices.chance(self.elementwise):
             return self._element(write)
-        kind = choices.pick("ssssssssaaaaaaallllllvvnnnnnkkkuxxxoccwgg" + "d" * bool(write.indices) * 8)
+        kind = choices.pick("ssssssssaaaaaaallllllvvnnnnnkkkuxxxoccwggyyyrpp" + "d" * bool(write.indices) * 8)
         match kind:
             case "s":
                 return self._store(write, "=")
@@ -68,8 +70,20 @@ class SimpleStatements:
                 return self._whole(write)
             case "d":
                 return self._indirect(write)
+        return self._of_theme(kind, write, place)
+
+    def _of_theme(self, kind: str, write: Expressions, place: Place) -> list[Node]:
+        """A statement of a kind that has a file of its own."""
+        match kind:
             case "g":
                 return listed(write, self.fresh, self._targets(write))
+            case "y":
+                return selected(write, self.fresh, self._targets(write))
+            case "p" if place.depth == 0 or self.choices.chance(20):
+                return sweeps(write, self.fresh, self._targets(write))
+            case "r":
+                shape = self.shape_like(write)
+                return drawn(write, self.fresh, shape, place.depth) if shape else []
         return []
 
     def _targets(self, write: Expressions) -> list[str]:
