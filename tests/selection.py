@@ -61,13 +61,14 @@ def _is_drawn(name: str, one_in: int = ONE_IN) -> bool:
 def process_group(item: pytest.Item) -> str | None:
     """The group of the tests that have to share a process with a test; None for those that need not.
 
-    It is the file, where that keeps what a function has made of a kernel for the next test (`functools.cache`), as it
-    would be made in each process; and for tests of one kernel of the suite, in whichever file, it is the kernel, of
-    which `tests.schedule.kernels` keeps the compiler's stages.
+    It is the file, where that keeps what a function has made of a kernel for the next test (`functools.cache`), or for
+    tests that have what is made once for their file (a fixture whose scope is the module), as it would be made in each
+    process; and for tests of one kernel of the suite, in whichever file, it is the kernel, of which
+    `tests.schedule.kernels` keeps the compiler's stages.
     """
     module = getattr(item, "module", None)
     names = vars(module) if module else {}
-    if module is not None and _keeps_work(module):
+    if module is not None and (_keeps_work(module) or _shares_a_fixture(item)):
         return _path(item)
     if "polybench_case" not in names:
         return None
@@ -82,17 +83,25 @@ def _keeps_work(module: ModuleType) -> bool:
     return any(hasattr(value, "cache_info") and value.__module__ == module.__name__ for value in vars(module).values())
 
 
+def _shares_a_fixture(item: pytest.Item) -> bool:
+    """Return whether a test has a fixture that is made once for its file."""
+    information = getattr(item, "_fixtureinfo", None)
+    definitions = information.name2fixturedefs.values() if information is not None else ()
+    return any(definition.scope == "module" for several in definitions for definition in several[-1:])
+
+
 def mark(items: Iterable[pytest.Item]) -> None:
     """Mark the quick tests as `quick`, and give each test its group of processes.
 
-    Tests that are marked as `slow` are never quick: in their place comes the next one of their file.
+    Tests that are marked as `slow` are never quick: in their place comes the next one of their file.  A group that a
+    test itself names stays.
     """
     items = list(items)
     cases = _quick_cases(item for item in items if item.get_closest_marker("slow") is None)
     files = quick_files(_path(item) for item in items if item.get_closest_marker("slow") is None)
     for item in items:
         group = process_group(item)
-        if group is not None:
+        if group is not None and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(group))
         path = _path(item)
         if item.nodeid in cases:

@@ -64,11 +64,35 @@ def test_other(): pass
 """
 
 
+WITH_FIXTURES = """
+import pytest
+
+@pytest.fixture(scope="module")
+def built(): return 1
+
+@pytest.fixture
+def package(built): return built
+
+@pytest.fixture(scope="session")
+def process(): return 2
+
+def test_first(built): pass
+def test_second(package): pass
+@pytest.mark.xdist_group("servers")
+def test_server(built): pass
+def test_other(process): pass
+"""
+
+
 def test_tests_that_share_work_share_a_process(marked_items):
-    marked = marked_items({"test_kept.py": WITH_KEPT_WORK, "test_others.py": WITH_OTHERS_WORK})
+    texts = {"test_kept.py": WITH_KEPT_WORK, "test_others.py": WITH_OTHERS_WORK, "test_fixtures.py": WITH_FIXTURES}
+    marked = marked_items(texts)
     groups = {name: [each.args[0] for each in item.iter_markers("xdist_group")] for name, item in marked.items()}
     assert groups["test_kept.py::test_first"] == groups["test_kept.py::test_second"] != []
     assert groups["test_others.py::test_first"] == groups["test_others.py::test_other"] == []
+    assert groups["test_fixtures.py::test_first"] == groups["test_fixtures.py::test_second"] != []
+    assert groups["test_fixtures.py::test_server"] == ["servers"]
+    assert groups["test_fixtures.py::test_other"] == []
 
 
 OF_KERNELS = """
