@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -152,6 +153,18 @@ def no_threads_of_others() -> Iterator[None]:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_to_write() -> Iterator[None]:
+    """What a test's tuners have not written yet is not written while others run, who may count what is written, or have
+    made the disk full."""
+    yield
+    persistence = sys.modules.get("polytune.tuner.persistence")
+    if persistence is not None:
+        writer = persistence._WRITER
+        with writer.writing, writer._lock:
+            writer._waiting.clear()
 
 
 @pytest.fixture(scope="session", autouse=True)
