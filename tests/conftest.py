@@ -169,7 +169,11 @@ def nothing_left_to_write() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiled modules and history of the tests are kept apart from the user's."""
+    """Compiled modules and history of the tests are kept apart from the user's.
+
+    They are below a folder called ``tests``, as Hypothesis reads all other modules that there are for the numbers in
+    them, which takes longer than its tests where thousands have been generated.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path_factory.mktemp("tests", numbered=False) / "cache"))
         yield

@@ -163,6 +163,8 @@ def marked_items(tmp_path: Path):
             "no:cacheprovider",
             "-p",
             "no:zarr",  # as in pyproject.toml, which is not read here
+            "-p",
+            "no:hypothesispytest",  # looks through all modules that there are
             "--import-mode=importlib",
             f"--rootdir={tmp_path}",
         ]
