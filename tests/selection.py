@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -20,6 +21,10 @@ WHOLE = ("tests/frontend/", "tests/tuner/spaces/", "tests/test_architecture.py")
 
 ONE_CASE_IN = 6
 """The divisor of the cases of such a test: the quick tests have one in so many, and at least one."""
+
+MOST_TOGETHER = 100
+"""The most cases of a file that share a process only because they may use the same compiled code: more than these are
+shared out one by one, at the end, so that all processes have something to do until then."""
 
 ONE_IN = 8
 """The divisor of the other files: the quick tests have the first test of one in so many."""
@@ -94,16 +99,18 @@ def mark(items: Iterable[pytest.Item]) -> None:
     """Mark the quick tests as `quick`, and give each test its group of processes.
 
     Tests that are marked as `slow` are never quick: in their place comes the next one of their file.  A group that a
-    test itself names stays.
+    test itself names stays.  Tests without a group share a process with the others of their file, where these are not
+    too many: what one has compiled, the next one finds compiled.
     """
     items = list(items)
+    number = Counter(_path(item) for item in items)
     cases = _quick_cases(item for item in items if item.get_closest_marker("slow") is None)
     files = quick_files(_path(item) for item in items if item.get_closest_marker("slow") is None)
     for item in items:
-        group = process_group(item)
+        path = _path(item)
+        group = process_group(item) or (path if number[path] <= MOST_TOGETHER else None)
         if group is not None and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(group))
-        path = _path(item)
         if item.nodeid in cases:
             item.add_marker(pytest.mark.quick)
         elif path in files and item.get_closest_marker("slow") is None:

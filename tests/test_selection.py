@@ -89,9 +89,20 @@ def test_tests_that_share_work_share_a_process(marked_items):
     marked = marked_items(texts)
     groups = {name: [each.args[0] for each in item.iter_markers("xdist_group")] for name, item in marked.items()}
     assert groups["test_kept.py::test_first"] == groups["test_kept.py::test_second"] != []
-    assert groups["test_others.py::test_first"] == groups["test_others.py::test_other"] == []
+    assert groups["test_others.py::test_first"] == groups["test_others.py::test_other"] != []
     assert groups["test_fixtures.py::test_first"] == groups["test_fixtures.py::test_second"] != []
     assert groups["test_fixtures.py::test_server"] == ["servers"]
+    assert groups["test_fixtures.py::test_other"] == groups["test_fixtures.py::test_first"]
+
+
+def test_many_tests_without_anything_in_common_are_shared_out(marked_items, monkeypatch):
+    monkeypatch.setattr(selection, "MOST_TOGETHER", 2)
+    texts = {"test_kept.py": WITH_KEPT_WORK, "test_others.py": WITH_OTHERS_WORK, "test_fixtures.py": WITH_FIXTURES}
+    marked = marked_items(texts)
+    groups = {name: [each.args[0] for each in item.iter_markers("xdist_group")] for name, item in marked.items()}
+    assert groups["test_kept.py::test_first"] == groups["test_kept.py::test_second"] != []
+    assert groups["test_others.py::test_first"] == groups["test_others.py::test_other"] == []
+    assert groups["test_fixtures.py::test_first"] == groups["test_fixtures.py::test_second"] != []
     assert groups["test_fixtures.py::test_other"] == []
 
 
@@ -110,7 +121,7 @@ def test_tests_of_one_kernel_share_a_process(marked_items):
     groups = {name: [each.args[0] for each in item.iter_markers("xdist_group")] for name, item in marked.items()}
     assert groups["test_one.py::test_kernel[gemm]"] == groups["test_two.py::test_kernel[gemm]"] != []
     assert groups["test_one.py::test_kernel[gemm]"] != groups["test_one.py::test_kernel[lu]"] != []
-    assert groups["test_one.py::test_kernel[other]"] == []
+    assert groups["test_one.py::test_kernel[other]"] != groups["test_one.py::test_kernel[lu]"]
 
 
 def test_slow_tests_are_not_quick_and_the_next_one_takes_their_place(marked_items):
