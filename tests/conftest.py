@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.device_versions.real_gpu import VARIABLE
-from tests.selection import ROOT, has_quick_tests, mark
+from tests.selection import ROOT, has_quick_tests, mark, name_groups
 
 # Tests leave little garbage, and they and what each process keeps of kernels are much to look through.
 gc.set_threshold(10_000, 20, 20)
@@ -65,10 +65,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if has_quick_tests(collection_path.relative_to(ROOT).as_posix(), beside) else True
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests before ``-m`` and pytest-xdist look at their marks."""
+@pytest.hookimpl(tryfirst=True, wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Mark tests before ``-m`` and pytest-xdist look at their marks, and see that its groups are in their names."""
     mark(items)
+    yield
+    if getattr(config.option, "loadgroup", False):
+        name_groups(items)
 
 
 def pytest_collection_finish() -> None:

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-__all__ = ["has_quick_tests", "mark", "process_group", "quick_files"]
+__all__ = ["has_quick_tests", "mark", "name_groups", "process_group", "quick_files"]
 
 ROOT = Path(__file__).parents[1]
 
@@ -116,6 +116,18 @@ def mark(items: Iterable[pytest.Item]) -> None:
         elif path in files and item.get_closest_marker("slow") is None:
             files.discard(path)
             item.add_marker(pytest.mark.quick)
+
+
+def name_groups(items: Iterable[pytest.Item]) -> None:
+    """Write the group of each test at the end of its name, where pytest-xdist has not: it shares tests out by that.
+
+    pytest-xdist 3.8 does it in an attribute that pytest 9.2 no longer reads, so that all tests were shared out alone.
+    """
+    for item in items:
+        mark = item.get_closest_marker("xdist_group")
+        if mark is None or item.nodeid.endswith(f"@{mark.args[0]}") or not hasattr(item, "_id"):
+            continue
+        item._id = type(item._id).parse(f"{item.nodeid}@{mark.args[0]}")
 
 
 def _quick_cases(items: Iterable[pytest.Item]) -> set[str]:

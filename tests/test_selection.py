@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -207,3 +208,11 @@ def test_quick_tests_are_those_that_the_rule_names():
     assert ran.returncode == 0, ran.stdout + ran.stderr
     collected = {line.partition("::")[0] for line in ran.stdout.splitlines() if "::" in line}
     assert collected == {"tests/test_architecture.py"} | quick_files(p for p in FILES if p.startswith("tests/cli/"))
+
+
+def test_a_group_is_run_by_one_process():
+    command = ["-m", "pytest", "-v", "-n", "2", "--dist", "loadgroup", "tests/test_records.py"]
+    ran = subprocess.run([sys.executable, *command], capture_output=True, text=True, cwd=ROOT, timeout=120)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert len(re.findall(r"^\[gw\d\] .*PASSED", ran.stdout, re.MULTILINE)) > 5
+    assert len(set(re.findall(r"^\[(gw\d)\]", ran.stdout, re.MULTILINE))) == 1, ran.stdout
