@@ -19,7 +19,7 @@ RUN := $(VENV)/bin/python
 POLYTUNE := $(RUN) -m polytune
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo docs report test quick coverage fuzz lint format package clean help
+.PHONY: demo docs report bytecode test quick coverage fuzz lint format package clean help
 
 help:
 	@echo "make demo        tune PolyBench gemm and compare it with NumPy and Numba"
@@ -49,14 +49,18 @@ report: $(INSTALLED)
 	$(POLYTUNE) report polybench/kernels/jacobi_2d.py --size tsteps=20 --size n=500 --seconds $(REPORT_SECONDS) -o build/reports/jacobi-2d.html
 	$(POLYTUNE) report polybench/kernels/nussinov.py --size n=300 --seconds $(REPORT_SECONDS) -o build/reports/nussinov.html
 
-test: $(INSTALLED)
+# Tests start hundreds of processes, each of which would compile these, where the surroundings have Python write nothing.
+bytecode: $(INSTALLED)
+	@$(RUN) -m compileall -q polytune polybench gallery benchmarks
+
+test: $(INSTALLED) bytecode
 	NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES) --dist loadgroup
 
-quick: $(INSTALLED)
+quick: $(INSTALLED) bytecode
 	NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES) --dist loadgroup -m quick
 
 # Python 3.12 and later count lines without a call for each of them; what Numba compiles is not counted anywhere.
-coverage: $(INSTALLED)
+coverage: $(INSTALLED) bytecode
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[coverage]'
 	COVERAGE_CORE=$$($(RUN) -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")') \
 	  NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES) --dist loadgroup --cov --cov-report=term:skip-covered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.device_versions.real_gpu import VARIABLE
-from tests.selection import ROOT, has_quick_tests, mark
+from tests.selection import ROOT, has_quick_tests, mark, name_groups
 
 # Tests leave little garbage, and they and what each process keeps of kernels are much to look through.
 gc.set_threshold(10_000, 20, 20)
@@ -64,10 +65,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if has_quick_tests(collection_path.relative_to(ROOT).as_posix(), beside) else True
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests before ``-m`` and pytest-xdist look at their marks."""
+@pytest.hookimpl(tryfirst=True, wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Mark tests before ``-m`` and pytest-xdist look at their marks, and see that its groups are in their names."""
     mark(items)
+    yield
+    if getattr(config.option, "loadgroup", False):
+        name_groups(items)
 
 
 def pytest_collection_finish() -> None:
@@ -155,9 +159,25 @@ def no_threads_of_others() -> Iterator[None]:
             os.environ[name] = value
 
 
+@pytest.fixture(autouse=True)
+def nothing_left_to_write() -> Iterator[None]:
+    """What a test's tuners have not written yet is not written while others run, who may count what is written, or have
+    made the disk full."""
+    yield
+    persistence = sys.modules.get("polytune.tuner.persistence")
+    if persistence is not None:
+        writer = persistence._WRITER
+        with writer.writing, writer._lock:
+            writer._waiting.clear()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiled modules and history of the tests are kept apart from the user's."""
+    """Compiled modules and history of the tests are kept apart from the user's.
+
+    They are below a folder called ``tests``, as Hypothesis reads all other modules that there are for the numbers in
+    them, which takes longer than its tests where thousands have been generated.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path_factory.mktemp("tests", numbered=False) / "cache"))
         yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -11,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-__all__ = ["has_quick_tests", "mark", "process_group", "quick_files"]
+__all__ = ["has_quick_tests", "mark", "name_groups", "process_group", "quick_files"]
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,6 +21,10 @@ WHOLE = ("tests/frontend/", "tests/tuner/spaces/", "tests/test_architecture.py")
 
 ONE_CASE_IN = 6
 """The divisor of the cases of such a test: the quick tests have one in so many, and at least one."""
+
+MOST_TOGETHER = 100
+"""The most cases of a file that share a process only because they may use the same compiled code: more than these are
+shared out one by one, at the end, so that all processes have something to do until then."""
 
 ONE_IN = 8
 """The divisor of the other files: the quick tests have the first test of one in so many."""
@@ -61,13 +66,14 @@ def _is_drawn(name: str, one_in: int = ONE_IN) -> bool:
 def process_group(item: pytest.Item) -> str | None:
     """The group of the tests that have to share a process with a test; None for those that need not.
 
-    It is the file, where that keeps what a function has made of a kernel for the next test (`functools.cache`), as it
-    would be made in each process; and for tests of one kernel of the suite, in whichever file, it is the kernel, of
-    which `tests.schedule.kernels` keeps the compiler's stages.
+    It is the file, where that keeps what a function has made of a kernel for the next test (`functools.cache`), or for
+    tests that have what is made once for their file (a fixture whose scope is the module), as it would be made in each
+    process; and for tests of one kernel of the suite, in whichever file, it is the kernel, of which
+    `tests.schedule.kernels` keeps the compiler's stages.
     """
     module = getattr(item, "module", None)
     names = vars(module) if module else {}
-    if module is not None and _keeps_work(module):
+    if module is not None and (_keeps_work(module) or _shares_a_fixture(item)):
         return _path(item)
     if "polybench_case" not in names:
         return None
@@ -82,24 +88,46 @@ def _keeps_work(module: ModuleType) -> bool:
     return any(hasattr(value, "cache_info") and value.__module__ == module.__name__ for value in vars(module).values())
 
 
+def _shares_a_fixture(item: pytest.Item) -> bool:
+    """Return whether a test has a fixture that is made once for its file."""
+    information = getattr(item, "_fixtureinfo", None)
+    definitions = information.name2fixturedefs.values() if information is not None else ()
+    return any(definition.scope == "module" for several in definitions for definition in several[-1:])
+
+
 def mark(items: Iterable[pytest.Item]) -> None:
     """Mark the quick tests as `quick`, and give each test its group of processes.
 
-    Tests that are marked as `slow` are never quick: in their place comes the next one of their file.
+    Tests that are marked as `slow` are never quick: in their place comes the next one of their file.  A group that a
+    test itself names stays.  Tests without a group share a process with the others of their file, where these are not
+    too many: what one has compiled, the next one finds compiled.
     """
     items = list(items)
+    number = Counter(_path(item) for item in items)
     cases = _quick_cases(item for item in items if item.get_closest_marker("slow") is None)
     files = quick_files(_path(item) for item in items if item.get_closest_marker("slow") is None)
     for item in items:
-        group = process_group(item)
-        if group is not None:
-            item.add_marker(pytest.mark.xdist_group(group))
         path = _path(item)
+        group = process_group(item) or (path if number[path] <= MOST_TOGETHER else None)
+        if group is not None and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(group))
         if item.nodeid in cases:
             item.add_marker(pytest.mark.quick)
         elif path in files and item.get_closest_marker("slow") is None:
             files.discard(path)
             item.add_marker(pytest.mark.quick)
+
+
+def name_groups(items: Iterable[pytest.Item]) -> None:
+    """Write the group of each test at the end of its name, where pytest-xdist has not: it shares tests out by that.
+
+    pytest-xdist 3.8 does it in an attribute that pytest 9.2 no longer reads, so that all tests were shared out alone.
+    """
+    for item in items:
+        mark = item.get_closest_marker("xdist_group")
+        if mark is None or item.nodeid.endswith(f"@{mark.args[0]}") or not hasattr(item, "_id"):
+            continue
+        item._id = type(item._id).parse(f"{item.nodeid}@{mark.args[0]}")
 
 
 def _quick_cases(items: Iterable[pytest.Item]) -> set[str]:

@@ -48,9 +48,14 @@ def of_columns_that_a_mask_selects(A, y):
 
 def of_three_dimensions(A, y):
     T = A[:24].reshape(4, 6, -1)[:, :, :6] * 1.0
-    m, pairs = y[:6] > 1, y[:24].reshape(4, 6) > 1
-    first = T[:, 0, m].sum(axis=0), T[0, :, m].sum(axis=0), T[:, m].sum(axis=1), T[:, m, 1].mean()
-    return first, T[pairs].sum(axis=0), T[pairs].mean(), T[pairs, 1].sum(), T[pairs].max(axis=1)
+    m = y[:6] > 1
+    return T[:, 0, m].sum(axis=0), T[0, :, m].sum(axis=0), T[:, m].sum(axis=1), T[:, m, 1].mean()
+
+
+def of_pairs_in_three_dimensions(A, y):
+    T = A[:24].reshape(4, 6, -1)[:, :, :6] * 1.0
+    pairs = y[:24].reshape(4, 6) > 1
+    return T[pairs].sum(axis=0), T[pairs].mean(), T[pairs, 1].sum(), T[pairs].max(axis=1)
 
 
 def truths(A, y):
@@ -76,7 +81,16 @@ def assigned(A, y):
     return A
 
 
-FUNCTIONS = (of_columns, of_rows, along_rows, of_columns_that_a_mask_selects, of_three_dimensions, truths, named)
+FUNCTIONS = (
+    of_columns,
+    of_rows,
+    along_rows,
+    of_columns_that_a_mask_selects,
+    of_three_dimensions,
+    of_pairs_in_three_dimensions,
+    truths,
+    named,
+)
 
 
 def same(found, wanted, tolerance: float = 1e-12) -> None:

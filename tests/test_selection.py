@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,11 +65,46 @@ def test_other(): pass
 """
 
 
+WITH_FIXTURES = """
+import pytest
+
+@pytest.fixture(scope="module")
+def built(): return 1
+
+@pytest.fixture
+def package(built): return built
+
+@pytest.fixture(scope="session")
+def process(): return 2
+
+def test_first(built): pass
+def test_second(package): pass
+@pytest.mark.xdist_group("servers")
+def test_server(built): pass
+def test_other(process): pass
+"""
+
+
 def test_tests_that_share_work_share_a_process(marked_items):
-    marked = marked_items({"test_kept.py": WITH_KEPT_WORK, "test_others.py": WITH_OTHERS_WORK})
+    texts = {"test_kept.py": WITH_KEPT_WORK, "test_others.py": WITH_OTHERS_WORK, "test_fixtures.py": WITH_FIXTURES}
+    marked = marked_items(texts)
+    groups = {name: [each.args[0] for each in item.iter_markers("xdist_group")] for name, item in marked.items()}
+    assert groups["test_kept.py::test_first"] == groups["test_kept.py::test_second"] != []
+    assert groups["test_others.py::test_first"] == groups["test_others.py::test_other"] != []
+    assert groups["test_fixtures.py::test_first"] == groups["test_fixtures.py::test_second"] != []
+    assert groups["test_fixtures.py::test_server"] == ["servers"]
+    assert groups["test_fixtures.py::test_other"] == groups["test_fixtures.py::test_first"]
+
+
+def test_many_tests_without_anything_in_common_are_shared_out(marked_items, monkeypatch):
+    monkeypatch.setattr(selection, "MOST_TOGETHER", 2)
+    texts = {"test_kept.py": WITH_KEPT_WORK, "test_others.py": WITH_OTHERS_WORK, "test_fixtures.py": WITH_FIXTURES}
+    marked = marked_items(texts)
     groups = {name: [each.args[0] for each in item.iter_markers("xdist_group")] for name, item in marked.items()}
     assert groups["test_kept.py::test_first"] == groups["test_kept.py::test_second"] != []
     assert groups["test_others.py::test_first"] == groups["test_others.py::test_other"] == []
+    assert groups["test_fixtures.py::test_first"] == groups["test_fixtures.py::test_second"] != []
+    assert groups["test_fixtures.py::test_other"] == []
 
 
 OF_KERNELS = """
@@ -86,7 +122,7 @@ def test_tests_of_one_kernel_share_a_process(marked_items):
     groups = {name: [each.args[0] for each in item.iter_markers("xdist_group")] for name, item in marked.items()}
     assert groups["test_one.py::test_kernel[gemm]"] == groups["test_two.py::test_kernel[gemm]"] != []
     assert groups["test_one.py::test_kernel[gemm]"] != groups["test_one.py::test_kernel[lu]"] != []
-    assert groups["test_one.py::test_kernel[other]"] == []
+    assert groups["test_one.py::test_kernel[other]"] != groups["test_one.py::test_kernel[lu]"]
 
 
 def test_slow_tests_are_not_quick_and_the_next_one_takes_their_place(marked_items):
@@ -139,6 +175,8 @@ def marked_items(tmp_path: Path):
             "no:cacheprovider",
             "-p",
             "no:zarr",  # as in pyproject.toml, which is not read here
+            "-p",
+            "no:hypothesispytest",  # looks through all modules that there are
             "--import-mode=importlib",
             f"--rootdir={tmp_path}",
         ]
@@ -170,3 +208,11 @@ def test_quick_tests_are_those_that_the_rule_names():
     assert ran.returncode == 0, ran.stdout + ran.stderr
     collected = {line.partition("::")[0] for line in ran.stdout.splitlines() if "::" in line}
     assert collected == {"tests/test_architecture.py"} | quick_files(p for p in FILES if p.startswith("tests/cli/"))
+
+
+def test_a_group_is_run_by_one_process():
+    command = ["-m", "pytest", "-v", "-n", "2", "--dist", "loadgroup", "tests/test_records.py"]
+    ran = subprocess.run([sys.executable, *command], capture_output=True, text=True, cwd=ROOT, timeout=120)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert len(re.findall(r"^\[gw\d\] .*PASSED", ran.stdout, re.MULTILINE)) > 5
+    assert len(set(re.findall(r"^\[(gw\d)\]", ran.stdout, re.MULTILINE))) == 1, ran.stdout

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 
-__all__ = ["saying"]
+__all__ = ["of_the_code", "saying"]
 
 
 def saying(
@@ -23,3 +23,12 @@ def saying(
         part: what their text contains, such as a path or the name of a kernel.
     """
     return [each for each in caught if issubclass(each.category, category) and str(part) in str(each.message)]
+
+
+def of_the_code(caught: Iterable[warnings.WarningMessage]) -> list[warnings.WarningMessage]:
+    """All warnings but those of files and sockets that the garbage collector finds open, whoever has left them.
+
+    Args:
+        caught: what `pytest.warns`, `recwarn` or `warnings.catch_warnings` has recorded.
+    """
+    return [each for each in caught if not issubclass(each.category, ResourceWarning)]

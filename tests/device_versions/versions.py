@@ -43,6 +43,9 @@ REAL: Mapping[str, Sequence[Any]] = {
 }
 """The ends of what a kernel's space offers."""
 
+MANY_POINTS = frozenset((("points_x", 8), ("points_y", 8)))
+"""The pair of choices with which compilers write out most: NVRTC takes up to a hundred times as long as without."""
+
 
 def choices(codes: Sequence[DeviceCode], values: Mapping[str, Sequence[Any]]) -> Mapping[str, Sequence[Any]]:
     """The parameters that make a difference to some of the kernels."""
@@ -64,7 +67,7 @@ def shapes(
     relevant = choices([code], values)
     cover = [dict(zip(relevant, each, strict=True)) for each in product(*relevant.values())]
     if not everything:
-        cover = pairwise_cover(relevant)
+        cover = pairwise_cover(relevant, once=[MANY_POINTS])
     named = ({f"{name}_0": value for name, value in choice.items()} for choice in cover)
     return {shape_of(code, choice, 0): choice for choice in named}
 

@@ -39,9 +39,12 @@ def first_number() -> int:
     return int.from_bytes(digest.digest()[:6])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def worker() -> Iterator[Worker]:
-    """A process that programs run in: one that hangs or crashes is a test that fails."""
+    """A process that programs run in: one that hangs or crashes is a test that fails.
+
+    It is the session's, so that each process of the tests has its own, and programs are shared out among them.
+    """
     with Worker.spawned(check_number) as found:
         yield found
 

@@ -17,6 +17,12 @@ from tests.tuner.landscape import SPACE, Machine, cost
 KEY = ("kernel", "n=100", "machine")
 
 
+@pytest.fixture(autouse=True)
+def own_writer(monkeypatch):
+    """The thread of another test's writer may sleep for seconds before it looks at what waits here."""
+    monkeypatch.setattr(persistence, "_WRITER", persistence._StateWriter())
+
+
 def calls(tuner, measure, count):
     made = []
     for _ in range(count):
@@ -121,9 +127,7 @@ def test_a_state_that_cannot_be_read_is_left_aside(tmp_path, spoil):
 
 
 def test_calls_are_not_written_one_by_one(tmp_path, monkeypatch):
-    # On a busy machine a thousand calls may take seconds, and a writer that other tests have left may wake meanwhile.
-    monkeypatch.setattr(persistence, "_SECONDS_BETWEEN_WRITES", 1e6)
-    monkeypatch.setattr(persistence, "_WRITER", persistence._StateWriter())
+    monkeypatch.setattr(persistence, "_SECONDS_BETWEEN_WRITES", 1e6)  # on a busy machine, the calls may take seconds
     written = []
 
     class Counted(HistoryStore):

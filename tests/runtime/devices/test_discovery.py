@@ -13,6 +13,7 @@ import pytest
 from polytune.errors import DeviceError, DeviceUnavailableError, DeviceWarning
 from polytune.runtime.devices import backend, backends, discovery
 from polytune.runtime.devices.backends import Found, Listing
+from tests.warned import of_the_code
 
 ROOT = Path(__file__).parents[3]
 
@@ -89,9 +90,9 @@ def test_what_cannot_be_chosen_is_warned_of_once(machine, monkeypatch, recwarn, 
     monkeypatch.setenv("POLYTUNE_DEVICES", wanted)
     assert identities() == []
     assert identities() == []
-    assert [warning.category for warning in recwarn] == [DeviceWarning]
-    assert said in str(recwarn[0].message)
-    assert recwarn[0].filename == __file__  # and not a line of polytune's
+    (warned,) = of_the_code(recwarn)
+    assert warned.category is DeviceWarning and said in str(warned.message)
+    assert warned.filename == __file__  # and not a line of polytune's
 
 
 def test_devices_are_opened_once(machine):

@@ -244,9 +244,9 @@ def test_a_worker_takes_little_of_its_core_while_another_is_in_a_library():
     used = []
 
     def follow() -> None:
-        before = time.thread_time()
+        begun, before = time.perf_counter(), time.thread_time()
         wait_for_one(state)
-        used.append(time.thread_time() - before)
+        used.append((time.thread_time() - before) / (time.perf_counter() - begun))
 
     thread = threading.Thread(target=follow, daemon=True)
     thread.start()
@@ -255,7 +255,7 @@ def test_a_worker_takes_little_of_its_core_while_another_is_in_a_library():
     state[0] = 1
     thread.join(60)
     assert not thread.is_alive()
-    assert used[0] < 0.25
+    assert used[0] < 0.5  # on a busy machine half a second may be several
 
 
 def completed_state() -> np.ndarray:
