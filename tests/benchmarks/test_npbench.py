@@ -50,7 +50,7 @@ SORTED = """
 import numpy as np
 
 def ordered(A, out, N):
-    out[:] = sorted(A[0].tolist())
+    out[:] = sorted(A[0], key=abs)
 """
 
 

@@ -199,7 +199,7 @@ def _sort(call: ArrayCall) -> Operand:
     return _called(call, function, [array], (array.shape, array.dtype))[0]
 
 
-@compiles(builtins.sorted, "iterable", "key", "reverse")
+@compiles(builtins.sorted, "iterable", "=key", "=reverse")
 def _sorted(call: ArrayCall) -> Operand:
     """The elements in order; of those that are equal the first one stays first, also backwards."""
     array, is_backwards = call.vector("iterable"), call.constant("reverse", False)
