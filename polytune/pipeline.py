@@ -86,16 +86,20 @@ SECONDS = 6.0
 use half of it, plans three quarters, so that there is time to generate what was found.  A first call takes up to two
 seconds more, for the phase that was at work when the time ended, and for Numba."""
 
-WAIT = 0.4
-"""The processor time, in seconds, of dependences and all versions of a kernel for which its first call waits.  Where
-they take longer, it takes what follows the source order, and the others can be made beside it.  That costs about as
-much again: another process has its own imports, and takes processor time from the calls meanwhile."""
+FEW_CONSTRAINTS = 200
+"""The largest kernel, by the constraints of its dependences, of which a first call waits for all versions: they take
+some tenths of a second."""
 
-MOST_TRIED = 800
-"""The largest kernel, by the constraints of its dependences, of which this is tried: of almost all larger ones in two
-corpora of kernels it takes longer, and the time would be lost."""
+MANY_CONSTRAINTS = 800
+"""The largest kernel of which a first call tries to make all versions: of almost all larger ones in two corpora of
+kernels they take longer than it waits, and the time would be lost."""
 
-PLANNED_BY = 0.6
+WAIT = 0.25
+"""The processor time, in seconds, of dependences and all versions of a kernel between these two for which its first
+call waits.  Where they take longer, it takes what follows the source order, and the others can be made beside it.  That
+costs about as much again: another process has its own imports, and takes processor time from the calls meanwhile."""
+
+PLANNED_BY = 0.5
 """The part of that time by which schedules and plans must be there: loops take about as long again."""
 
 FIRST_CALL = 10.0
@@ -200,14 +204,14 @@ class Stages:
         return self.may_defer and not self.devices and not self._are_made_at_once()
 
     def _are_made_at_once(self) -> bool:
-        """Make all versions in the processor time that a first call waits for them; False, and none, where they take
-        longer.
+        """Return whether all versions are made, or will be, in the time that a first call waits for them.
 
         Schedules and plans may use a part of it, as of the whole time: what has taken more is not done in time.
         """
         before = self.time.used
-        if self.dependences.constraints > MOST_TRIED:
-            return False
+        constraints = self.dependences.constraints
+        if not FEW_CONSTRAINTS < constraints <= MANY_CONSTRAINTS:
+            return constraints <= FEW_CONSTRAINTS
         needed = self.time.used - before
         time = ProcessorTime(WAIT, used=needed, on_half=self.on_long)
         if time.left <= 0:

@@ -121,6 +121,7 @@ def time_to_compile() -> Iterator[None]:
         patch.setattr(pipeline, "SECONDS", 1e6)
         patch.setattr(pipeline, "FIRST_CALL", 2e6)
         patch.setattr(pipeline, "WAIT", 1e6)
+        patch.setattr(pipeline, "MANY_CONSTRAINTS", 10**9)
         yield
 
 

@@ -69,6 +69,7 @@ def deferring(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Here all kernels leave versions for later, and nothing is known of any."""
     cache = ModuleCache(tmp_path / "cache")
     monkeypatch.delenv("POLYTUNE_BACKGROUND")
+    monkeypatch.setattr(pipeline, "FEW_CONSTRAINTS", -1)
     monkeypatch.setattr(pipeline, "WAIT", -1.0)
     monkeypatch.setattr(kernel_modules, "module_cache", lambda: cache)
     monkeypatch.setattr(kernel_modules, "machine", lambda: SimpleNamespace(cores=2))
@@ -443,6 +444,7 @@ APPLICATION = """
     from polytune import pipeline
     from polytune.runtime.background.versions import version_maker
 
+    pipeline.FEW_CONSTRAINTS = -1
     pipeline.WAIT = -1.0
 
     @polytune.kernel
@@ -543,6 +545,19 @@ def test_versions_that_are_not_all_made_in_time_are_left_for_later(monkeypatch, 
     until(lambda: not holds(kernel))
     assert len(tried) == 2 and len(versions(kernel)) > 2
     check_smoothed(kernel)
+
+
+def test_the_smallest_kernels_wait_and_the_largest_do_not(monkeypatch):
+    """However long it takes, and without a try."""
+    stages = polytune.kernel(smoothed).stages()
+    deferring = replace(stages, may_defer=True)
+    assert deferring.defers and "_generated" not in vars(deferring)
+    monkeypatch.setattr(pipeline, "FEW_CONSTRAINTS", deferring.dependences.constraints)
+    assert not replace(stages, may_defer=True).defers
+    monkeypatch.setattr(pipeline, "FEW_CONSTRAINTS", -1)
+    monkeypatch.setattr(pipeline, "WAIT", 1e6)
+    monkeypatch.setattr(pipeline, "MANY_CONSTRAINTS", deferring.dependences.constraints - 1)
+    assert replace(stages, may_defer=True).defers
 
 
 def test_a_process_is_started_when_half_of_the_time_is_used(makers):
