@@ -351,9 +351,9 @@ def _element(node: ast.Call) -> ast.expr:
 
 def _with_none(frame: Frame, node: ast.expr) -> ast.expr:
     """An argument of a call; None itself in place of a name for it, as of the argument ``axis=None`` of a function."""
-    if isinstance(node, ast.Name) and frame.bindings.get(node.id) == ObjectBinding(None):
-        return ast.copy_location(ast.Constant(None), node)
-    return node
+    meaning = frame.bindings.get(node.id) if isinstance(node, ast.Name) else None
+    is_missing = isinstance(meaning, ObjectBinding) and meaning.value is None
+    return ast.copy_location(ast.Constant(None), node) if is_missing else node
 
 
 def without_target(node: ast.Call) -> tuple[ast.Call, ast.expr | None]:
