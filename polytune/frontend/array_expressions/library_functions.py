@@ -221,22 +221,25 @@ def _argsort(call: ArrayCall) -> Operand:
     return _called(call, function, [array], (array.shape, "int64"))[0]
 
 
-@compiles(np.partition, "a", "kth", "axis")
-def _partition(call: ArrayCall) -> Operand:
+def _parted(call: ArrayCall, function: str, dtype: str | None = None) -> Operand:
+    """The result of a function that parts elements at the place of one of them, in the shape of the array, and in its
+    type if no other one is given."""
     (array, axis), place = _along(call), call.value("kth")
     if isinstance(place, ArrayValue):
-        raise call.refusal("np.partition for several places", "pass one number")
-    function = f"numpy.partition a=@0 kth=@1 axis={axis}"
-    return _called(call, function, [array, place], (array.shape, array.dtype))[0]
+        raise call.refusal(f"np.{function} for several places", "pass one number")
+    return _called(
+        call, f"numpy.{function} a=@0 kth=@1 axis={axis}", [array, place], (array.shape, dtype or array.dtype)
+    )[0]
+
+
+@compiles(np.partition, "a", "kth", "axis")
+def _partition(call: ArrayCall) -> Operand:
+    return _parted(call, "partition")
 
 
 @compiles(np.argpartition, "a", "kth", "axis")
 def _argpartition(call: ArrayCall) -> Operand:
-    (array, axis), place = _along(call), call.value("kth")
-    if isinstance(place, ArrayValue):
-        raise call.refusal("np.argpartition for several places", "pass one number")
-    function = f"numpy.argpartition a=@0 kth=@1 axis={axis}"
-    return _called(call, function, [array, place], (array.shape, "int64"))[0]
+    return _parted(call, "argpartition", "int64")
 
 
 @compiles(np.searchsorted, "a", "v", "side")
