@@ -75,6 +75,24 @@ A.nbytes + A.itemsize
 np.partition(x, 2)[2] == x[np.argpartition(x, 2)[2]]
 np.cumulative_sum(x)
 np.linalg.cross(A[:, :3], A[:, 1:4])
+np.choose(x.astype(np.int64) % 3, (x, y, 7))
+np.choose(x.astype(np.int64) % 3, A[:, :1])
+np.piecewise(x, [x < 2, x >= 3], [1, 2])
+np.piecewise(x, [x < 2], [np.sin, 2])
+np.histogram(x, bins=[0, 1, 1, 4])
+np.histogram(x, np.arange(5), weights=y)[0]
+np.histogram(A, bins=(1, 2, 3), density=True)
+np.histogram(x, 3, (1, 4), True)
+np.histogram2d(x, y)
+np.histogram2d(x, y, bins=(4, 3), range=((0, 3), (1, 4)), weights=y)
+np.histogram2d(x, y, bins=[2, np.arange(4.0)], density=True)
+np.r_[x, 3, 2:9:3, y]
+np.r_[A, A[:1]]
+np.c_[x, y, 2 * x]
+np.c_[x, x[:, None]]
+x.nonzero()
+A.nonzero()[1]
+A[A.nonzero()].max()
 """.strip().splitlines()
 
 
@@ -195,6 +213,8 @@ ERRORS = {
     "np.nanargmax(x * np.nan)": ValueError,
     "np.nanargmin(x * np.nan)": ValueError,
     "np.asarray_chkfinite(x / 0.0)": ValueError,
+    "np.choose((x + 4).astype(np.int64), (x, x))": ValueError,
+    "np.histogram(x, x[::-1].cumsum() * -1)": ValueError,
 }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -94,17 +92,18 @@ def test_histograms_in_every_version() -> None:
     in_every_version(counted, data(500), 16)
 
 
-def dense(A):
-    return np.histogram(A, 4, density=True)[0]
+def by_edges(A, edges, w):
+    dense, same = np.histogram(A, edges, density=True)
+    return np.histogram(A, edges)[0], np.histogram(A, bins=[0.0, 0.5, 1.0], weights=w), dense, same
 
 
-def by_edges(A):
-    return np.histogram(A, [0.0, 0.5, 1.0])[0]
-
-
-@pytest.mark.parametrize(
-    ("function", "what"), [(dense, "np.histogram with density=True"), (by_edges, "np.histogram with edges of bins")]
-)
-def test_other_histograms_are_refused(function: Any, what: str) -> None:
-    with pytest.raises(UnsupportedSourceError, match=what):
-        polytune.kernel(function)(data(5))
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+def test_histograms_by_edges_are_numpys(dtype: str) -> None:
+    edges = np.array([0.1, 0.25, 0.25, 0.6, 0.9])
+    for n in (1, 50, 3000):
+        values = data(n, dtype)
+        values[0] = edges[-1] if dtype != "int32" else 0
+        compared(by_edges, values, edges, np.floor(9 * data(n, "float64", 1)))
+    compared(by_edges, np.array([0.1, 0.25, 0.9, 0.95, np.nan]), edges, data(5))
+    in_every_version(by_edges, data(300), edges, np.floor(9 * data(300, "float64", 1)))

@@ -23,7 +23,7 @@ from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.lowering.frame import Frame, ShapesOfDataError
-from polytune.frontend.lowering.meanings import GeneratorMethod, TupleBinding
+from polytune.frontend.lowering.meanings import GeneratorMethod, ObjectBinding, TupleBinding
 from polytune.frontend.lowering.names import element_type
 from polytune.frontend.lowering.parameters import derive, with_products
 from polytune.frontend.polyhedral.affine import as_index
@@ -346,8 +346,9 @@ def matched(
     rest = names[-1][1:] if names and names[-1].startswith("*") else None
     plain = [each.lstrip("-") for each in (names[:-1] if rest else names)]
     left_out = [each[1:] for each in names if each.startswith("-")]
-    arguments = dict(zip(plain, node.args, strict=False))
-    extra = node.args[len(plain) :]
+    given = [_without_name(frame, each) for each in node.args]
+    arguments = dict(zip(plain, given, strict=False))
+    extra = given[len(plain) :]
     if extra and rest:
         first = extra[0]
         whole = ast.copy_location(ast.Tuple(list(extra), ast.Load()), first) if len(extra) > 1 else first
@@ -356,7 +357,7 @@ def matched(
         if keyword.arg is None or keyword.arg in arguments or keyword.arg not in (*plain, *by_name, rest):
             extra = [*extra, keyword.value]
         else:
-            arguments[keyword.arg] = keyword.value
+            arguments[keyword.arg] = _without_name(frame, keyword.value)
     extra = [*extra, *(arguments[name] for name in left_out if name in arguments and not _is_off(arguments[name]))]
     arguments = {name: argument for name, argument in arguments.items() if name not in left_out}
     starred = [argument for argument in arguments.values() if isinstance(argument, ast.Starred)]
@@ -408,3 +409,11 @@ def element_type_of(frame: Frame, node: ast.expr, among: Sequence[str] = (*DATA_
             "use one of these, as dtype=np.float64",
         )
     return dtype
+
+
+def _without_name(frame: Frame, node: ast.expr) -> ast.expr:
+    """``None`` in place of a name that means it, as a parameter of a helper may; any other argument itself."""
+    binding = frame.bindings.get(node.id) if isinstance(node, ast.Name) else None
+    if isinstance(binding, ObjectBinding) and binding.value is None:
+        return ast.copy_location(ast.Constant(None), node)
+    return node

@@ -43,9 +43,7 @@ def _chosen(source: str, name: str) -> Callable[[ArrayCall], Operand]:
             raise call.refusal(f"{call.name} of something that is no array and no integer", "pass one of these")
         if not is_array:
             return place
-        subscript = call.frame.kernel.fresh("place")
-        call.frame.bindings[subscript] = ValueBinding(place)
-        element = ast.Subscript(call.argument(name), ast.Name(subscript, ast.Load()), ast.Load())
+        element = ast.Subscript(call.argument(name), call.frame.named(ValueBinding(place)), ast.Load())
         return call.evaluate(call.frame, placed(element, call.node))
 
     return handler

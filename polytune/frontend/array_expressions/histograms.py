@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, integer
+from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add
 from polytune.frontend.array_expressions.calls import ArrayCall
 from polytune.frontend.array_expressions.elementwise import cast_array, computed
 from polytune.frontend.array_expressions.extrema import extremum
@@ -47,14 +47,10 @@ def histogram(call: ArrayCall) -> tuple[ArrayValue, ArrayValue]:
     it, by its distance from the first edge, which is then held against the edges.
 
     Raises:
-        UnsupportedSourceError: the bins are edges, or a density is wanted.
+        UnsupportedSourceError: the range is no pair of numbers, or the weights are none.
     """
     frame, node = call.frame, call.node
-    if bool(call.constant("density", False)):
-        raise call.refusal("np.histogram with density=True", "divide by the widths of the bins and by the sum")
-    if isinstance(call.arguments.get("bins"), ast.List | ast.Tuple):
-        raise call.refusal("np.histogram with edges of bins", "use a number of bins, or count in a loop")
-    bins = call.extent(call.argument("bins")) if call.given("bins") else integer(10)
+    bins = call.extent(call.argument("bins"))
     text = f"the number {size_text(frame.kernel, bins)} of bins is not positive"
     require(frame, node, Compare(">", bins, ZERO), text, (f"{text}: ", bins), "use one bin at least")
     array = call.array("a")

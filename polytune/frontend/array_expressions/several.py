@@ -17,6 +17,7 @@ from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
 from polytune.frontend.array_expressions.sizes import require
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import rearranged
+from polytune.frontend.equivalents.counting import equal_bins
 from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.meanings import Meaning, TupleBinding, ValueBinding
@@ -26,7 +27,7 @@ MOST_PARTS = 64
 """An array of more parts is not unpacked."""
 
 _FUNCTIONS: dict[Any, tuple[tuple[str, ...], Callable[[ArrayCall], Sequence[ArrayValue]]]] = {
-    np.histogram: (("a", "bins", "range", "density", "weights"), histogram),
+    equal_bins: (("a", "bins", "range", "weights"), histogram),
     np.meshgrid: (("*xi", "indexing", "sparse"), meshgrid),
 }
 

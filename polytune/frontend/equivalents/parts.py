@@ -78,3 +78,27 @@ def apply_along_axis(func1d, axis, arr):
     if axis == 0 or axis == -2:
         return np.array([func1d(arr[:, j]) for j in range(arr.shape[1])])
     return np.array([func1d(arr[i]) for i in range(arr.shape[0])])
+
+
+@stands_for(np.choose)
+def choose(a, choices):
+    if np.any((a < 0) | (a >= len(choices))):
+        raise ValueError("invalid entry in choice array")
+    out = np.where(a == 0, choices[0], choices[0])
+    for place in range(len(choices)):
+        out = np.where(a == place, choices[place], out)
+    return out
+
+
+@stands_for(np.piecewise)
+def piecewise(x, condlist, funclist):
+    out = np.zeros(x.shape, dtype=x.dtype)
+    if len(funclist) > len(condlist):
+        default = funclist[-1]
+        out[...] = default(x) if callable(default) else default
+    for condition, value in zip(condlist, funclist[: len(condlist)], strict=True):
+        if callable(value):
+            out[condition] = value(x[condition])
+        else:
+            out[condition] = value
+    return out

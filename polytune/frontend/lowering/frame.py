@@ -395,6 +395,12 @@ class Frame:
             self.names[name] = self.kernel.fresh(f"{self.source.name}_{name}")
         return self.names[name]
 
+    def named(self, meaning: Binding) -> ast.Name:
+        """A new name for what a synthesised expression reads."""
+        name = self.kernel.fresh("part")
+        self.bindings[name] = meaning
+        return ast.Name(name, ast.Load())
+
     def in_loop(self, iterator: str, start: Expression, stop: Expression, step: int) -> Frame:
         """The same place within a loop, for what is asked of sizes.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from polytune.frontend.array_expressions.calls import handler_of_several
+from polytune.frontend.array_expressions.calls import handler_of_several, method
 from polytune.frontend.inlining.outside_calls import is_method
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.meanings import Meaning, TupleBinding, ValueBinding
@@ -93,6 +93,8 @@ class _ItemNames(ast.NodeTransformer):
                 return binding is not None and _holds_more_than_numbers(binding)
             case ast.Call(function) if self.may_compute and not is_method(self.frame, function):
                 return handler_of_several(outside_object(self.frame, function)) is not None
+            case ast.Call(ast.Attribute(_, name)) if self.may_compute:
+                return handler_of_several(method(name)) is not None
         return False
 
     def items(self, node: ast.expr) -> ast.expr:

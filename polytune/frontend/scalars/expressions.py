@@ -12,6 +12,7 @@ from polytune.frontend import promotion
 from polytune.frontend.array_expressions.creation import display
 from polytune.frontend.array_expressions.elementwise import computed, require_ranges
 from polytune.frontend.array_expressions.grids import grid_axes, is_grid, stacked
+from polytune.frontend.array_expressions.index_joins import is_join, joined_subscripts
 from polytune.frontend.array_expressions.masks import either
 from polytune.frontend.array_expressions.operators import operation, unary
 from polytune.frontend.array_expressions.reading import attribute, is_shape, mentions_arrays, subscripted
@@ -43,7 +44,7 @@ from polytune.frontend.scalars.decimals import rounded_to_decimals
 from polytune.frontend.scalars.functions import ArityError, apply, is_known
 from polytune.frontend.scalars.literals import constant_value, read_text
 from polytune.frontend.scalars.numbers import condition, conjunction, number, read
-from polytune.frontend.scalars.objects import instance_of, known_object
+from polytune.frontend.scalars.objects import instance_of, is_callable, known_object
 from polytune.frontend.scalars.operators import combined, operator_symbol
 from polytune.frontend.scalars.subscripts import read_element
 from polytune.frontend.scalars.tuples import (
@@ -211,9 +212,11 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
     if count_of(node) is not None:
         element = read_element(frame, node, read)
         return Value(element, weak=frame.kernel.lists[element.array].is_weak)
-    grid = outside_object(frame, node.value) if isinstance(node.value, ast.Attribute | ast.Name) else None
-    if is_grid(grid):
-        return _grid(frame, node, grid)
+    outside = outside_object(frame, node.value) if isinstance(node.value, ast.Attribute | ast.Name) else None
+    if is_grid(outside):
+        return _grid(frame, node, outside)
+    if is_join(outside):
+        return joined_subscripts(frame, node, outside, evaluate)
     returned = inlined_call(frame, node.value) if isinstance(node.value, ast.Call) else None
     if isinstance(returned, ArrayBinding | ViewBinding):
         return subscripted(frame, node, evaluate, _array(frame, node, returned))
@@ -307,7 +310,7 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
     of_shape = computed_of_shape(frame, node, function)
     if of_shape is not None:
         return of_shape
-    known = instance_of(frame, node, function)
+    known = instance_of(frame, node, function) or is_callable(frame, node, function)
     if known is not None:
         return known
     if function is round and len(node.args) + len(node.keywords) > 1:

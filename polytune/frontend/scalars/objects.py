@@ -21,6 +21,7 @@ from polytune.frontend.lowering.meanings import (
 )
 from polytune.frontend.lowering.names import element_type, lookup, outside_object
 from polytune.frontend.promotion import Value, constant
+from polytune.frontend.syntax.source import NestedFunction
 from polytune.records import dataclass
 
 
@@ -101,6 +102,22 @@ def instance_of(frame: Frame, node: ast.Call, function: object) -> Value | None:
     if own is None or not all(isinstance(each, type) for each in kinds):
         return None
     return constant(any(issubclass(own, each) for each in kinds))
+
+
+def is_callable(frame: Frame, node: ast.Call, function: object) -> Value | None:
+    """The outcome of ``callable(x)`` for a name or a number; None for any other call.
+
+    Args:
+        frame: where it stands.
+        node: the call.
+        function: what is called.
+    """
+    match node:
+        case ast.Call(_, [ast.Name() as name], []) if function is callable:
+            binding = lookup(frame, name)
+            is_object = isinstance(binding, ObjectBinding)
+            return constant(is_object and (isinstance(binding.value, NestedFunction) or callable(binding.value)))
+    return None
 
 
 def _kind(binding: object) -> type | None:

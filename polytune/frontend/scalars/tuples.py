@@ -12,6 +12,7 @@ import numpy as np
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import results_of_call
+from polytune.frontend.array_expressions.calls import handler_of_several, method
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.several import several_arrays
@@ -224,6 +225,11 @@ def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meanin
     """
     node = unstarred_call(frame, node)
     function = None if is_method(frame, node.func) else outside_object(frame, node.func)
+    if function is None and isinstance(node.func, ast.Attribute) and is_method(frame, node.func):
+        function = method(node.func.attr)
+        if handler_of_several(function) is None:
+            return None
+        node = ast.copy_location(ast.Call(node.func, [node.func.value, *node.args], node.keywords), node)
     if named_fields(function):
         return frame.kernel.inline(frame, node, function, value_used=True)
     several = results_of_call(frame, node, function, frame.kernel.evaluate, read_shape)
