@@ -109,3 +109,24 @@ def types_of_numbers(A, K: "int64[::1]", x):
     for i in range(len(A)):
         A[i] = converted(A[i], 0.1) + converted(K[i], 2.75)
     return total, converted(x, K[2])
+
+
+def below(i, j):
+    return i + 1, j - 1
+
+
+def corner(x):
+    if x > 0.5:
+        return 0, 1
+    return 1, 0
+
+
+@accepted(lambda: (matrix(4, 4), 2), lambda: (matrix(3, 3), 1))
+def calls_that_give_subscripts(A, n: int):
+    A[np.diag_indices(3)] = A[0, :3]
+    total = 0.0
+    for i in range(n):
+        for j in range(1, n + 1):
+            total += A[below(i, j)] * A[corner(A[i, j])]
+            A[below(i, j)] += 1.0
+    return total, A[corner(total)], A[np.tril_indices_from(A)].sum()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 
 from polytune.frontend.array_expressions.calls import handler_of_several, method
+from polytune.frontend.inlining.called_functions import CalledFunctions
 from polytune.frontend.inlining.outside_calls import is_method
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.meanings import Meaning, TupleBinding, ValueBinding
@@ -92,7 +93,10 @@ class _ItemNames(ast.NodeTransformer):
                 binding = self.frame.bindings.get(name)
                 return binding is not None and _holds_more_than_numbers(binding)
             case ast.Call(function) if self.may_compute and not is_method(self.frame, function):
-                return handler_of_several(outside_object(self.frame, function)) is not None
+                called, knowledge = outside_object(self.frame, function), self.frame.kernel.knowledge
+                return handler_of_several(called) is not None or CalledFunctions(
+                    knowledge.raising, knowledge.writing
+                ).gives_tuples(called)
             case ast.Call(ast.Attribute(_, name)) if self.may_compute:
                 return handler_of_several(method(name)) is not None
         return False

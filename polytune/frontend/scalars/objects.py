@@ -115,8 +115,8 @@ def is_callable(frame: Frame, node: ast.Call, function: object) -> Value | None:
     match node:
         case ast.Call(_, [ast.Name() as name], []) if function is callable:
             binding = lookup(frame, name)
-            is_object = isinstance(binding, ObjectBinding)
-            return constant(is_object and (isinstance(binding.value, NestedFunction) or callable(binding.value)))
+            thing = binding.value if isinstance(binding, ObjectBinding) else None
+            return constant(isinstance(thing, NestedFunction) or callable(thing))
     return None
 
 
