@@ -18,7 +18,7 @@ from polytune.frontend.expression import (
     Unary,
     walk,
 )
-from polytune.frontend.polyhedral.boxes import intervals_of
+from polytune.frontend.polyhedral.boxes import hull_without_gaps, intervals_of
 from polytune.frontend.scop import AccessKind, Scop, Statement
 from polytune.records import dataclass
 
@@ -53,6 +53,7 @@ class MatrixProduct:
         factors: what the products of these are multiplied by, the same for all instances.
         subtracts: whether they are taken away.
         rows, columns, inner: the ranges of i, j and k.
+        is_whole: whether all elements in these rows and columns are updated, and not those of a triangle alone.
     """
 
     statement: Statement
@@ -64,13 +65,16 @@ class MatrixProduct:
     rows: AxisRange
     columns: AxisRange
     inner: AxisRange
+    is_whole: bool
 
 
 def matrix_product(statement: Statement, scop: Scop) -> MatrixProduct | None:
     """The product that a statement is, or None.
 
-    With ``D = { S[i, j, k] }`` its domain, D is a box, so that it has each of the products of a row and a column; and
-    what is read beside C is no element of C, so that none of them needs another one.
+    With ``D = { S[i, j, k] }`` its domain, D is a box, so that it has each of the products of a row and a column, or
+    ``D = { S[i, j, k] : (i, j) in E, k in K }`` with an interval K and some elements E in each of the rows, and of the
+    columns, between two, as a triangle has: so that all of these are read.  What is read beside C is no element of C,
+    so that none of them needs another one.
 
     Args:
         statement: the statement.
@@ -88,13 +92,17 @@ def matrix_product(statement: Statement, scop: Scop) -> MatrixProduct | None:
     matrices = [each for each in factors if iterators_in(each)]
     others = tuple(each for each in factors if not iterators_in(each))
     sides = _sides(target, matrices, statement.iterators)
-    axes = axis_ranges(statement, scop)
-    if sides is None or axes is None or not all(map(_is_fixed, others)):
+    if sides is None or not all(map(_is_fixed, others)):
         return None
     first, second = subscripted_in_order(target)
     (inner,) = set(statement.iterators) - {first, second}
+    whole = axis_ranges(statement, scop)
+    axes = whole or _ranges_around(statement, statement.iterators.index(inner), scop)
+    if axes is None:
+        return None
     left, right = sides
-    return MatrixProduct(statement, target, left, right, others, subtracts, axes[first], axes[second], axes[inner])
+    ranges = axes[first], axes[second], axes[inner]
+    return MatrixProduct(statement, target, left, right, others, subtracts, *ranges, whole is not None)
 
 
 def _update(operation: Assign) -> tuple[bool, tuple[Expression, ...]] | None:
@@ -195,8 +203,27 @@ def axis_ranges(statement: Statement, scop: Scop) -> dict[str, AxisRange] | None
     bounds that are affine functions of parameters; None for others."""
     domain = statement.domain.intersect_params(scop.context)
     intervals = intervals_of(domain)
-    if intervals is None:
-        return None
+    return None if intervals is None else _ranges(statement, domain, intervals, scop)
+
+
+def _ranges_around(statement: Statement, inner: int, scop: Scop) -> dict[str, AxisRange] | None:
+    """The range of each iterator of a statement whose domain is no box, but has the same interval along one of them
+    everywhere, and no gaps along the others; None for others.
+
+    Args:
+        statement: the statement.
+        inner: which of its iterators has the interval.
+        scop: its kernel.
+    """
+    domain = statement.domain.intersect_params(scop.context)
+    intervals = hull_without_gaps(domain, inner)
+    return None if intervals is None else _ranges(statement, domain, intervals, scop)
+
+
+def _ranges(
+    statement: Statement, domain: isl.Set, intervals: Sequence[isl.Set], scop: Scop
+) -> dict[str, AxisRange] | None:
+    """The ranges of iterators with some intervals; None where they are no affine functions of parameters."""
     found: dict[str, AxisRange] = {}
     for iterator, interval in zip(statement.iterators, intervals, strict=True):
         least, greatest = interval.dim_min(0), interval.dim_max(0)
