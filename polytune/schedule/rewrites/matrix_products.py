@@ -231,12 +231,42 @@ def _ranges(
         size = greatest.sub(least).add(one)
         low, extent = (_expression(each.gist(domain.params()).coalesce()) for each in (least, size))
         if low is None or extent is None:
+            low, extent = _least_of_bounds(interval.gist_params(domain.params()))
+        if low is None or extent is None:
             return None
         is_positive = domain.params().is_subset(least.nonneg_set())
         everywhere = _affine(size.gist(domain.params()).coalesce())
         has_extent = everywhere is not None and scop.context.is_subset(isl.PwAff.from_aff(everywhere).nonneg_set())
         found[iterator] = AxisRange(iterator, low, extent, is_positive, has_extent)
     return found
+
+
+def _least_of_bounds(interval: isl.Set) -> tuple[Expression | None, Expression | None]:
+    """The first value of an interval, and how many it has where there are any, as the greatest of lower bounds and by
+    the least of upper ones; None where these are no affine functions of parameters.
+
+    Args:
+        interval: ``[p] -> { [a] }``.
+    """
+    pieces = interval.coalesce().get_basic_sets()
+    bounds: dict[int, list[Expression]] = {1: [], -1: []}
+    for constraint in pieces[0].remove_redundancies().get_constraints() if len(pieces) == 1 else ():
+        factor = constraint.get_coefficient_val(isl.dim_type.set, 0).to_python()
+        if constraint.is_equality() or constraint.dim(isl.dim_type.div) or factor not in (0, 1, -1):
+            return None, None
+        if factor:
+            # The constraint is factor * a + rest >= 0, so that a is bounded by -rest / factor.
+            aff = constraint.get_bound(isl.dim_type.set, 0)
+            bound = _expression(isl.PwAff.from_aff(aff.project_domain_on_params()))
+            if bound is None:
+                return None, None
+            bounds[factor].append(bound)
+    if not all(bounds.values()):
+        return None, None
+    low = reduce(lambda left, right: Binary("max", left, right, "int64"), bounds[1])
+    last = reduce(lambda left, right: Binary("min", left, right, "int64"), bounds[-1])
+    end = Binary("+", last, Constant(1, "int64"), "int64")
+    return low, Binary("-", end, low, "int64")
 
 
 def _affine(function: isl.PwAff) -> isl.Aff | None:
