@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import field, replace
 from functools import cached_property, partial, wraps
 from types import FunctionType
@@ -128,6 +129,10 @@ TRANSFORMS = Transforms(
 """The transforms that may follow an order, as they are tried: first those that change its plan, then those that rewrite
 the loop IR of that."""
 
+ORDERS_AT_ONCE = (SOURCE, LIBRARY)
+"""The orders of a kernel whose others are deferred: large products of matrices take ten times as long in the source's
+loops as by NumPy's library."""
+
 AT_ONCE = Transforms(of_plans=(PARALLEL,), of_loops=())
 """The transforms of a kernel whose others are deferred."""
 
@@ -200,7 +205,8 @@ class Stages:
 
     @cached_property
     def defers(self) -> bool:
-        """Return whether these are the versions of the source order alone, as the others take long to look for."""
+        """Return whether these are the versions of the source order, and that with products by the library, alone, as
+        the others take long to look for."""
         return self.may_defer and not self.devices and not self._are_made_at_once()
 
     def _are_made_at_once(self) -> bool:
@@ -229,7 +235,7 @@ class Stages:
 
     @property
     def _orders(self) -> tuple[Order, ...]:
-        return (SOURCE,) if self.defers else ORDERS
+        return ORDERS_AT_ONCE if self.defers else ORDERS
 
     @property
     def _transforms(self) -> Transforms:
@@ -268,9 +274,12 @@ class Stages:
     @cached_property
     @_timed(0.5)
     def _scheduled(self) -> Attempted[Candidate]:
-        found = candidate_schedules(
-            self.dependences, self._orders, lambda candidate: is_of_source(candidate) and check_legality(candidate)
-        )
+        # The call that others are left for waits for what is not: it is to take no longer again.
+        limit = ProcessorTime(WAIT).running() if self.defers else nullcontext()
+        with limit:
+            found = candidate_schedules(
+                self.dependences, self._orders, lambda candidate: is_of_source(candidate) and check_legality(candidate)
+            )
         # The source order is legal, and complete, whether or not isl can prove it in time.
         check_legality(found.made[0])
         return found

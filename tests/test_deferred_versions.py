@@ -48,6 +48,10 @@ def normalised(A, weights):
     return (shifted - np.log(total)[:, None]) @ weights
 
 
+def products(A, B):
+    return A @ B + A @ A.T
+
+
 def gathered(A, indices, out):
     for k in range(len(indices)):
         out[k] += A[indices[k]]
@@ -217,6 +221,41 @@ def test_calls_go_on_with_few_versions_and_then_have_all(makers):
         smoothed(*theirs, 3)
         kernel.run(space.configuration(version=version), *ours, 3)
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_products_of_matrices_do_not_wait(monkeypatch, makers, dtype):
+    monkeypatch.setattr(pipeline, "MANY_CONSTRAINTS", -1)
+    monkeypatch.setattr(pipeline, "WAIT", 100.0)
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")  # as many as calls of the tests have beside others
+    makers(HeldProcess)
+    HeldProcess.may_answer.clear()
+    kernel = polytune.kernel(products)
+    A, B = (np.random.default_rng(0).integers(-4, 5, (130, 130)).astype(dtype) for _ in range(2))
+    try:
+        np.testing.assert_array_equal(kernel(A, B), products(A, B))
+        assert holds(kernel) and set(versions(kernel)) == {"library", "parallel", "source"}
+        (generated,) = (each for _, each in kernel._generated.values())
+        assert "library" in generated.first_choices.versions
+    finally:
+        HeldProcess.may_answer.set()
+    until(lambda: not holds(kernel))
+    np.testing.assert_array_equal(kernel(A, B), products(A, B))
+
+
+def test_products_that_are_not_called_for_in_time_are_left_for_later(makers):
+    makers(HeldProcess)
+    HeldProcess.may_answer.clear()
+    kernel = polytune.kernel(products)
+    A = np.arange(16.0).reshape(4, 4)
+    try:
+        np.testing.assert_array_equal(kernel(A, A.T), products(A, A.T))
+        assert set(versions(kernel)) <= {"parallel", "source"}
+    finally:
+        HeldProcess.may_answer.set()
+    until(lambda: not holds(kernel))
+    assert "library" in versions(kernel)
 
 
 def test_nothing_is_left_of_few_versions_in_the_history(makers):

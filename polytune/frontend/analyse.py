@@ -34,6 +34,7 @@ from polytune.frontend.rewrites.prechecked import check_before
 from polytune.frontend.rewrites.quotients import choose_quotients
 from polytune.frontend.rewrites.repeated import without_repetitions
 from polytune.frontend.rewrites.sequential_nests import along_rows
+from polytune.frontend.rewrites.slice_loops import with_slices_from_their_beginnings
 from polytune.frontend.rewrites.unguarded import guards_apart, with_guards, without_needless_guards
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.frontend.syntax.source import read_source
@@ -78,6 +79,7 @@ def analyse(
     nodes = with_guards(with_values_passed_on(nodes, kernel), guards)
     nodes = with_values_in_variables(nodes, kernel)
     nodes = with_indices_read_in_place(nodes, kernel)
+    nodes = with_slices_from_their_beginnings(nodes, kernel)
     if not strict:
         nodes = with_guarded_updates(without_needless_guards(nodes, kernel), kernel)
         nodes = with_partial_reductions(nodes, kernel)

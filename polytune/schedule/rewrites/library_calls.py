@@ -25,6 +25,7 @@ from polytune.frontend.expression import (
     map_children,
 )
 from polytune.frontend.generated_names import REPORT, generated
+from polytune.frontend.polyhedral.boxes import box_of, hull_of
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
 from polytune.records import dataclass
 from polytune.schedule.candidate import Origin
@@ -93,7 +94,8 @@ class Calls:
             after = [] if scaled == product.target else [self.update(product, scaled, ())]
         else:
             array, read = self.apart(product)
-            call = self.call(nest, array, read.relation.range(), product.rows, product.columns)
+            whole = box_of(hull_of(read.relation.range())).set_tuple_name(array.array)
+            call = self.call(nest, array, whole, product.rows, product.columns)
             operator = "-" if product.subtracts else "+"
             value = self.scaled(replace(product, subtracts=False), array)
             after = [self.update(product, Binary(operator, product.target, value, array.dtype), (read,))]
@@ -219,9 +221,10 @@ def _single(parameters: isl.Set, name: str) -> isl.Set:
 
 
 def _end(values: AxisRange) -> Expression:
-    """The end of a range, which is behind its last value."""
+    """The end of a range, which is behind its last value; none below zero."""
     is_zero = values.low == Constant(0, "int64")
-    return values.extent if is_zero else Binary("+", values.low, values.extent, "int64")
+    end = values.extent if is_zero else Binary("+", values.low, values.extent, "int64")
+    return end if values.has_extent else Binary("max", Constant(0, "int64"), end, "int64")
 
 
 def _with_values(node: Any, values: Mapping[str, Expression]) -> Any:

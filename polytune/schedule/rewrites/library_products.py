@@ -2,7 +2,8 @@
 
 ``S[i, j, k]: C[i, j] += f * A[i, k] * B[k, j]`` over a box becomes one statement ``P[]: T = A @ B`` that stands for all
 instances of S, and ``Q[i, j]: C[i, j] += f * T[i, j]``.  Where a statement ``Z[i, j]: C[i, j] = 0`` fills just those
-elements before, P writes them itself and stands for Z, too.
+elements before, P writes them itself and stands for Z, too.  Where S has a triangle of the elements of C alone, as in
+products of a matrix and its transpose, T has all of them, and Q[i, j] adds the triangle: the library is faster by more.
 
 Why that is right: in the kernel as it was, the nest may come in one piece, by the exact check of an order in which it
 does.  In that piece no instance of S depends on another one but as an update of the same element, which may come in any
@@ -161,6 +162,8 @@ def _nest(product: MatrixProduct, rest: Sequence[Statement], scop: Scop, follows
         scop: the kernel.
         follows: the statements that depend on each, directly or not.
     """
+    if not product.is_whole:
+        return Nest(product, None, None)
     own = product.statement.name
     for statement in rest:
         ranges = _zeros_ranges(statement, product, scop)

@@ -18,7 +18,7 @@ from polytune.frontend.expression import (
     Unary,
     walk,
 )
-from polytune.frontend.polyhedral.boxes import intervals_of
+from polytune.frontend.polyhedral.boxes import hull_without_gaps, intervals_of
 from polytune.frontend.scop import AccessKind, Scop, Statement
 from polytune.records import dataclass
 
@@ -53,6 +53,7 @@ class MatrixProduct:
         factors: what the products of these are multiplied by, the same for all instances.
         subtracts: whether they are taken away.
         rows, columns, inner: the ranges of i, j and k.
+        is_whole: whether all elements in these rows and columns are updated, and not those of a triangle alone.
     """
 
     statement: Statement
@@ -64,13 +65,16 @@ class MatrixProduct:
     rows: AxisRange
     columns: AxisRange
     inner: AxisRange
+    is_whole: bool
 
 
 def matrix_product(statement: Statement, scop: Scop) -> MatrixProduct | None:
     """The product that a statement is, or None.
 
-    With ``D = { S[i, j, k] }`` its domain, D is a box, so that it has each of the products of a row and a column; and
-    what is read beside C is no element of C, so that none of them needs another one.
+    With ``D = { S[i, j, k] }`` its domain, D is a box, so that it has each of the products of a row and a column, or
+    ``D = { S[i, j, k] : (i, j) in E, k in K }`` with an interval K and some elements E in each of the rows, and of the
+    columns, between two, as a triangle has: so that all of these are read.  What is read beside C is no element of C,
+    so that none of them needs another one.
 
     Args:
         statement: the statement.
@@ -88,13 +92,17 @@ def matrix_product(statement: Statement, scop: Scop) -> MatrixProduct | None:
     matrices = [each for each in factors if iterators_in(each)]
     others = tuple(each for each in factors if not iterators_in(each))
     sides = _sides(target, matrices, statement.iterators)
-    axes = axis_ranges(statement, scop)
-    if sides is None or axes is None or not all(map(_is_fixed, others)):
+    if sides is None or not all(map(_is_fixed, others)):
         return None
     first, second = subscripted_in_order(target)
     (inner,) = set(statement.iterators) - {first, second}
+    whole = axis_ranges(statement, scop)
+    axes = whole or _ranges_around(statement, statement.iterators.index(inner), scop)
+    if axes is None:
+        return None
     left, right = sides
-    return MatrixProduct(statement, target, left, right, others, subtracts, axes[first], axes[second], axes[inner])
+    ranges = axes[first], axes[second], axes[inner]
+    return MatrixProduct(statement, target, left, right, others, subtracts, *ranges, whole is not None)
 
 
 def _update(operation: Assign) -> tuple[bool, tuple[Expression, ...]] | None:
@@ -195,8 +203,27 @@ def axis_ranges(statement: Statement, scop: Scop) -> dict[str, AxisRange] | None
     bounds that are affine functions of parameters; None for others."""
     domain = statement.domain.intersect_params(scop.context)
     intervals = intervals_of(domain)
-    if intervals is None:
-        return None
+    return None if intervals is None else _ranges(statement, domain, intervals, scop)
+
+
+def _ranges_around(statement: Statement, inner: int, scop: Scop) -> dict[str, AxisRange] | None:
+    """The range of each iterator of a statement whose domain is no box, but has the same interval along one of them
+    everywhere, and no gaps along the others; None for others.
+
+    Args:
+        statement: the statement.
+        inner: which of its iterators has the interval.
+        scop: its kernel.
+    """
+    domain = statement.domain.intersect_params(scop.context)
+    intervals = hull_without_gaps(domain, inner)
+    return None if intervals is None else _ranges(statement, domain, intervals, scop)
+
+
+def _ranges(
+    statement: Statement, domain: isl.Set, intervals: Sequence[isl.Set], scop: Scop
+) -> dict[str, AxisRange] | None:
+    """The ranges of iterators with some intervals; None where they are no affine functions of parameters."""
     found: dict[str, AxisRange] = {}
     for iterator, interval in zip(statement.iterators, intervals, strict=True):
         least, greatest = interval.dim_min(0), interval.dim_max(0)
@@ -204,12 +231,42 @@ def axis_ranges(statement: Statement, scop: Scop) -> dict[str, AxisRange] | None
         size = greatest.sub(least).add(one)
         low, extent = (_expression(each.gist(domain.params()).coalesce()) for each in (least, size))
         if low is None or extent is None:
+            low, extent = _least_of_bounds(interval.gist_params(domain.params()))
+        if low is None or extent is None:
             return None
         is_positive = domain.params().is_subset(least.nonneg_set())
         everywhere = _affine(size.gist(domain.params()).coalesce())
         has_extent = everywhere is not None and scop.context.is_subset(isl.PwAff.from_aff(everywhere).nonneg_set())
         found[iterator] = AxisRange(iterator, low, extent, is_positive, has_extent)
     return found
+
+
+def _least_of_bounds(interval: isl.Set) -> tuple[Expression | None, Expression | None]:
+    """The first value of an interval, and how many it has where there are any, as the greatest of lower bounds and by
+    the least of upper ones; None where these are no affine functions of parameters.
+
+    Args:
+        interval: ``[p] -> { [a] }``.
+    """
+    pieces = interval.coalesce().get_basic_sets()
+    bounds: dict[int, list[Expression]] = {1: [], -1: []}
+    for constraint in pieces[0].remove_redundancies().get_constraints() if len(pieces) == 1 else ():
+        factor = constraint.get_coefficient_val(isl.dim_type.set, 0).to_python()
+        if constraint.is_equality() or constraint.dim(isl.dim_type.div) or factor not in (0, 1, -1):
+            return None, None
+        if factor:
+            # The constraint is factor * a + rest >= 0, so that a is bounded by -rest / factor.
+            aff = constraint.get_bound(isl.dim_type.set, 0)
+            bound = _expression(isl.PwAff.from_aff(aff.project_domain_on_params()))
+            if bound is None:
+                return None, None
+            bounds[factor].append(bound)
+    if not all(bounds.values()):
+        return None, None
+    low = reduce(lambda left, right: Binary("max", left, right, "int64"), bounds[1])
+    last = reduce(lambda left, right: Binary("min", left, right, "int64"), bounds[-1])
+    end = Binary("+", last, Constant(1, "int64"), "int64")
+    return low, Binary("-", end, low, "int64")
 
 
 def _affine(function: isl.PwAff) -> isl.Aff | None:

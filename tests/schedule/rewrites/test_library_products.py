@@ -106,6 +106,33 @@ def gram(C, A, B):
     B[0, 0] = C[0, 0]
 
 
+def lower_triangle(C, A, B):
+    for i in range(C.shape[0]):
+        for j in range(i):
+            C[i, j] = 0.0
+            for k in range(A.shape[1]):
+                C[i, j] -= 0.5 * A[i, k] * B[k, j]
+
+
+def least_of_two(C, A, B):
+    for i in range(min(C.shape[0], B.shape[1])):
+        for j in range(max(i, 2), C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+def upper_triangle(C, A, B):
+    for i in range(A.shape[0]):
+        for j in range(i, A.shape[0]):
+            for k in range(A.shape[1]):
+                C[j, i] += A[i, k] * A[j, k]
+
+
+def symmetric(C, A, B):
+    D = A.T @ A
+    C[:2, :2] += D[:2, :2] + D[1, 0]
+
+
 KERNELS = (
     update,
     with_factors,
@@ -117,14 +144,33 @@ KERNELS = (
     of_a_part,
     used_between,
     used_after,
+    lower_triangle,
+    least_of_two,
+    upper_triangle,
+    symmetric,
 )
 
 
-def triangle(C, A, B):
+def every_other_row(C, A, B):
     for i in range(C.shape[0]):
-        for j in range(i):
+        for j in range(C.shape[1]):
             for k in range(A.shape[1]):
+                C[2 * i // 2, j] += A[i, k] * B[k, j]
+
+
+def triangle_of_the_sum(C, A, B):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(i):
                 C[i, j] += A[i, k] * B[k, j]
+
+
+def with_gaps(C, A, B):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            if i + j != 4:
+                for k in range(A.shape[1]):
+                    C[i, j] += A[i, k] * B[k, j]
 
 
 def of_itself(C, A, B):
@@ -166,7 +212,7 @@ def one_row_after_another(C, A, B):
                 C[i, j] += A[i, k] * B[k, j]
 
 
-OTHERS = (triangle, of_itself, along_diagonals, with_a_weight, again_and_again, one_row_after_another)
+OTHERS = (triangle_of_the_sum, of_itself, along_diagonals, with_a_weight, again_and_again, one_row_after_another)
 
 
 def matrices(rows: int, inner: int, columns: int, dtype: str = "float64", seed: int = 0) -> tuple[np.ndarray, ...]:
@@ -275,6 +321,12 @@ def test_layouts() -> None:
 )
 def test_small_sizes(sizes: tuple[int, int, int]) -> None:
     for function in (update, with_factors, from_zeros, scaled_from_zeros, of_sums):
+        check(function, matrices(*sizes))
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (1, 5, 1), (2, 0, 2), (0, 3, 4), (3, 1, 3), (0, 0, 0)])
+def test_small_triangles(sizes: tuple[int, int, int]) -> None:
+    for function in (lower_triangle, upper_triangle, least_of_two):
         check(function, matrices(*sizes))
 
 
