@@ -76,6 +76,7 @@ from polytune.versions import (
     Transforms,
     all_arrays,
     compiled_in_time,
+    first_of_each,
     make_plans,
     make_programs,
     order_plans,
@@ -91,7 +92,7 @@ FEW_CONSTRAINTS = 200
 """The largest kernel, by the constraints of its dependences, of which a first call waits for all versions: they take
 some tenths of a second."""
 
-MANY_CONSTRAINTS = 800
+MANY_CONSTRAINTS = 450
 """The largest kernel of which a first call tries to make all versions: of almost all larger ones in two corpora of
 kernels they take longer than it waits, and the time would be lost."""
 
@@ -133,8 +134,8 @@ ORDERS_AT_ONCE = (SOURCE, LIBRARY)
 """The orders of a kernel whose others are deferred: large products of matrices take ten times as long in the source's
 loops as by NumPy's library."""
 
-AT_ONCE = Transforms(of_plans=(PARALLEL,), of_loops=())
-"""The transforms of a kernel whose others are deferred."""
+AT_ONCE = Transforms(of_plans=(PARALLEL,), of_loops=TRANSFORMS.of_loops)
+"""The transforms of a kernel whose others are deferred: those of the loop IR ask isl for nothing."""
 
 Result = TypeVar("Result")
 
@@ -293,7 +294,8 @@ class Stages:
     @_timed()
     def _generated(self) -> Attempted[Program]:
         made = make_programs(self.plans, self.target, self._transforms)
-        return replace(made, made=compiled_in_time(made.made, FIRST_CALL - self.time.used))
+        programs = compiled_in_time(made.made, FIRST_CALL - self.time.used)
+        return replace(made, made=first_of_each(programs) if self.defers else programs)
 
     @cached_property
     @_timed()

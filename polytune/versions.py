@@ -318,6 +318,13 @@ def compiled_in_time(programs: Sequence[Program], seconds: float) -> tuple[Progr
     return (first, *(program for program in programs if program is not first))
 
 
+def first_of_each(programs: Sequence[Program]) -> tuple[Program, ...]:
+    """The first program for a team of workers and the first one for one worker, in their order: what calls run until
+    there are more, and nothing that they would have to be written and compared for."""
+    kinds = dict.fromkeys(program.team for program in programs)
+    return tuple(next(program for program in programs if program.team == team) for team in kinds)
+
+
 def size_of(program: Program) -> int:
     """Return how many nodes of the loop IR the code of a program has."""
     return sum(1 for region in program.regions for _ in walk_nodes(region.body))

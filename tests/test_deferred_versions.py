@@ -574,6 +574,32 @@ def changed_over(makers: Callable[[type[Any]], VersionMaker]) -> Any:
     return kernel
 
 
+def summed_columns(X, y, out):
+    for j in range(X.shape[1]):
+        total = 0.0
+        for i in range(X.shape[0]):
+            total += X[i, j] * y[i]
+        out[j] = total
+
+
+def test_versions_at_once_have_what_is_written_for_vectors(makers):
+    """Two of them, of the source order: one for a team, with what is made of its loops, and one for a worker alone."""
+    makers(HeldProcess)
+    HeldProcess.may_answer.clear()
+    kernel = polytune.kernel(summed_columns)
+    generator = np.random.default_rng(3)
+    try:
+        for shape in ((1, 1), (0, 5), (40, 77), (300, 200)):
+            X, y, out = generator.uniform(size=shape), generator.uniform(size=shape[0]), np.empty(shape[1])
+            kernel(X, y, out)
+            np.testing.assert_allclose(out, X.T @ y, rtol=1e-12)
+        assert holds(kernel) and versions(kernel) == ["parallel_registers", "source"]
+    finally:
+        HeldProcess.may_answer.set()
+    until(lambda: not holds(kernel))
+    assert len(versions(kernel)) > 2
+
+
 @pytest.mark.parametrize("phase", ["candidate_schedules", "make_plans", "make_programs"])
 def test_versions_that_are_not_all_made_in_time_are_left_for_later(monkeypatch, makers, phase):
     monkeypatch.setattr(pipeline, "WAIT", 1e6)

@@ -30,7 +30,14 @@ from polytune.schedule.tiles.interchange import (
     select_members,
 )
 from polytune.schedule.tiles.row_sweeps import RowSweep, distribute_rows, row_sweep_of
-from polytune.schedule.tree import below_mark, has_band, in_one_loop, separate_innermost, statements_of
+from polytune.schedule.tree import (
+    below_mark,
+    has_band,
+    in_one_loop,
+    is_one_iteration,
+    separate_innermost,
+    statements_of,
+)
 from polytune.schedule.unions import sets_of, union_of
 
 LEAST_WITH_PLANES = 4
@@ -118,6 +125,8 @@ class _Planner:
         return node
 
     def visit_band(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
+        if is_one_iteration(node):  # shared out, it would have one worker do all that is inside
+            return self.visit(node.delete())
         sweep = self.row_sweep(node)
         if sweep is not None:
             return self.mark_rows(sweep)
@@ -295,6 +304,8 @@ class _Planner:
         if self.is_serial(node):
             return False
         if node.get_type() == isl.schedule_node_type.band:
+            if is_one_iteration(node):
+                return self.has_parallel_band(node.child(0))
             if self.row_sweep(node) is not None:
                 return True
             analysis = analyse_band(node, self.candidate.dependences)

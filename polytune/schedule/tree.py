@@ -36,6 +36,14 @@ def has_band(node: isl.ScheduleNode) -> bool:
     return any(has_band(node.child(position)) for position in range(node.n_children()))
 
 
+def is_one_iteration(node: isl.ScheduleNode) -> bool:
+    """Return whether a band is a loop of one iteration, as that over an axis of extent 1 is."""
+    if node.band_n_member() > 1:
+        return False
+    values = sets_of(node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain()).range())
+    return len(values) == 1 and values[0].is_singleton()
+
+
 def statements_of(node: isl.ScheduleNode) -> tuple[str, ...]:
     """The names of the statements below a node."""
     return tuple(sorted(part.get_tuple_name() for part in sets_of(node.get_domain())))

@@ -6,14 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import islpy as isl
+import numpy as np
 import pytest
 
+import polytune
 from polytune.frontend import infer_signature
 from polytune.pipeline import TRANSFORMS, Stages
 from polytune.schedule.plan_transform import PARALLEL
 from polytune.schedule.planning import plan_parallel
 from polytune.schedule.regions import MARK, Plan, RegionKind
-from polytune.schedule.unions import domain_of
+from polytune.schedule.unions import domain_of, sets_of
+from polytune.signature import Signature, parse_type
 from polytune.versions import make_plans, order_plans
 from tests.schedule.kernels import POLYBENCH, SMALL, Case, polybench_case
 
@@ -82,6 +85,62 @@ def test_variables_of_one_branch_do_not_serialise_loops(function: Callable[..., 
     plans = Stages(function, infer_signature(function)).plans
     parallel = {plan.name: plan for plan in plans}["parallel"]
     assert [region.kind for region in parallel.regions] == [RegionKind.PARALLEL]
+
+
+def normalised(x):
+    mean = x.mean(axis=(0, 2), keepdims=True)
+    return (x - mean) / np.sqrt(((x - mean) ** 2).mean(axis=(0, 2), keepdims=True) + 1.0)
+
+
+def first_row_alone(A, B):
+    for i in range(1):
+        for j in range(1, A.shape[1]):
+            A[i, j] = A[i, j - 1] + B[j]
+    for i in range(A.shape[0]):
+        B[i] += A[i, 0]
+
+
+def test_a_loop_of_one_iteration_is_not_what_is_shared_out() -> None:
+    """That over an axis of extent 1 is the outermost one of ``mean[0, j, 0]``: one worker would have all of it."""
+    types = Signature((("x", parse_type("float64[:, :, :]")),))
+    plan = {plan.name: plan for plan in Stages(normalised, types).plans}["parallel"]
+    assert all(region.kind is RegionKind.PARALLEL and region.outer_depth == 0 for region in plan.regions)
+    for region in plan.regions:
+        assert region.band is not None
+        values = isl.UnionMap.from_multi_union_pw_aff(region.band).range()
+        assert not any(part.is_singleton() for part in sets_of(values))
+
+
+def test_what_a_loop_of_one_iteration_has_inside_may_be_serial() -> None:
+    types = Signature((("A", parse_type("float64[:, :]")), ("B", parse_type("float64[:]"))))
+    plan = {plan.name: plan for plan in Stages(first_row_alone, types).plans}["parallel"]
+    assert [region.kind for region in plan.regions] == [RegionKind.SERIAL, RegionKind.PARALLEL]
+
+
+def test_results_of_loops_of_one_iteration() -> None:
+    generator = np.random.default_rng(7)
+    for shape in ((5, 40, 3), (1, 1, 1), (2, 0, 3)):
+        x = generator.uniform(size=shape)
+        x.flat[:1] = np.nan
+        kernel = polytune.kernel(normalised)
+        for configuration in each_version(kernel, x):
+            np.testing.assert_allclose(kernel.run(configuration, x), normalised(x), rtol=1e-12)
+    start = generator.uniform(size=(9, 30)), generator.uniform(size=30)
+    theirs = [each.copy() for each in start]
+    first_row_alone(*theirs)
+    kernel = polytune.kernel(first_row_alone)
+    for configuration in each_version(kernel, *start):
+        ours = [each.copy() for each in start]
+        kernel.run(configuration, *ours)
+        for mine, his in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(mine, his, rtol=1e-12)
+
+
+def each_version(kernel: Any, *arguments: Any) -> list[Any]:
+    """A configuration of each version of a kernel."""
+    space = kernel.space(*arguments)
+    names = next(parameter.values for parameter in space.parameters if parameter.name == "version")
+    return [space.configuration(version=name) for name in names]
 
 
 @pytest.mark.parametrize("name", [*SMALL, *POLYBENCH])
