@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import polytune
+from polytune.frontend.expression import Branch
 from tests.every_version import check_versions, stages_of
 
 
@@ -229,7 +230,111 @@ def calling(A, B, out, tol, limit):
         A[i, 0] += B[i, 1]
 
 
+def at_the_start(A, B, out, tol, limit):
+    total = np.sum(A)
+    for step in range(2, limit):
+        if total > 60 * tol:
+            break
+        total = 0.0
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] += B[i, j] * step
+                total += A[i, j]
+        B[step % 7] += total
+    out[0] = step
+    out[1] = total
+
+
+def in_the_middle_counting_down(A, B, out, tol, limit):
+    for step in range(limit, -2, -3):
+        row = A[2] + step
+        worst = 0.0
+        for i in range(A.shape[0]):
+            worst = max(worst, A[i, 0] + row[i])
+        if worst > 4 * tol:
+            out[0] = worst
+            break
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] += row[j] + worst
+        B[0] = row
+    out[1] = step
+
+
+def asked_now_and_then(A, B, out, tol, limit):
+    for step in range(limit):
+        A += 1.0
+        if step % 3 == 2:
+            B[0, 0] = np.sum(A)
+            if B[0, 0] > 70 * tol:
+                out[0] = step
+                break
+        for i in range(A.shape[0]):
+            for j in range(1, A.shape[1]):
+                A[i, j] += A[i, j - 1] + step
+    out[1] = step
+
+
+def with_two_ends(A, B, out, tol, limit):
+    for step in range(limit):  # noqa: B007
+        if A[0, 0] > 3 * tol:
+            break
+        A += B
+        if A[1, 1] > 5 * tol:
+            out[0] = 1.0
+            break
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                B[i, j] = B[i, j] // 2 + A[i, j] * 0.5
+    out[1] = step
+
+
+def returning_from_inside(A, B, out, tol, limit):
+    for step in range(limit):
+        for i in range(A.shape[0]):
+            if A[i, 0] > 3 * tol:
+                out[0] = step
+                return
+            A[i, 0] += 2.0
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] += B[i, j]
+        out[1] += 1.0
+    B[:] = A
+
+
+def going_on_before_and_after(A, B, out, tol, limit):
+    for step in range(limit):
+        if B[0, 0] > 10 * tol and step > 4:
+            continue
+        B[0, 0] += 3.0
+        if A[0, 0] > 4 * tol:
+            break
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] += 1.0
+    out[0] = step
+
+
+def by_the_last_of_what_it_changes(A, B, out, tol, limit):
+    while True:
+        direction = A.T @ B[:, 0]
+        error = np.max(np.abs(direction))
+        if error < tol or out[0] >= limit:
+            break
+        B[:, 0] -= (A @ direction) // 16384
+        out[0] += 1
+    out[1] = error
+
+
 KERNELS = [
+    at_the_start,
+    in_the_middle_counting_down,
+    asked_now_and_then,
+    with_two_ends,
+    returning_from_inside,
+    going_on_before_and_after,
+    by_the_last_of_what_it_changes,
     converging,
     ending_in_the_middle,
     counting_down,
@@ -287,6 +392,36 @@ def test_iterations_ask_for_no_flag(function):
         access.array for statement in stages.scop.statements for access in statement.accesses if not access.is_write
     }
     assert not flags & read
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (at_the_start, "total += A[i, j]"),
+        (in_the_middle_counting_down, "A[i, j] += row[j] + worst"),
+        (asked_now_and_then, "A[i, j] += A[i, j - 1] + step"),
+        (ending_in_the_middle, "A[i, j] += 1.0"),
+        (with_two_ends, "B[i, j] = B[i, j] // 2 + A[i, j] * 0.5"),
+        (returning_from_inside, "A[i, j] += B[i, j]"),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_what_follows_an_end_asks_for_nothing(function, text):
+    """What comes up to the end is part of the iteration before; so what follows is an accumulation like any other."""
+    statements = stages_of(function, arguments(0, 4.0, 9)).scop.statements
+    (following,) = [each for each in statements if each.text == text]
+    assert not any(isinstance(operation, Branch) for operation in following.operations)
+    assert (following.reduction is not None) == ("+=" in text)
+
+
+def test_loops_that_end_in_the_middle_may_have_any_number_of_iterations():
+    kernel = polytune.kernel(ending_in_the_middle)
+    for limit in (1, 0, -1, (1 << 63) - 1):
+        expected, got = arguments(0, 6.0, limit), arguments(0, 6.0, limit)
+        ending_in_the_middle(*expected)
+        kernel(*got)
+        for wanted, found in zip(expected[:3], got[:3], strict=True):
+            np.testing.assert_array_equal(found, wanted)
 
 
 def test_loops_end_at_once():

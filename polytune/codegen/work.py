@@ -62,8 +62,13 @@ __all__ = ["write_works"]
 
 _SHORT_ROW = 32  # elements, from which on a row has lines of its own
 _GUESSED_TRIPS = 8
-_UNTIL_END = 100  # iterations of a loop that may end early
 """The iterations that a loop inside of a statement is taken to have where its bounds depend on data."""
+
+_UNTIL_END = 100
+"""The most iterations that a loop is taken to have that may end early."""
+
+_OF_SIZES = (Constant, ParameterValue, Binary, Unary)
+"""What the bounds of loops consist of that sizes say."""
 
 
 def write_works(writer: SourceWriter, programs: Sequence[Program], scop: Scop) -> None:
@@ -203,7 +208,7 @@ class _WorkWriter:
         """Enter the loops inside of a statement, whose bounds may depend on data."""
         match operation:
             case Loop(_, _, _, _, body) | While(_, body):
-                with self.writer.indented(f"for $_ in $account.loop(0, {_GUESSED_TRIPS}, 1):"):
+                with self.writer.indented(f"for $_ in $account.loop({_inner_range(operation, place)}):"):
                     inside = place.inside(None)
                     self.add(self.reader.work_of_operations(body, inside), False, 1, len(place.loops))
                     for part in body:
@@ -221,6 +226,33 @@ class _WorkWriter:
                 pass
             case _:
                 assert_never(operation)
+
+
+def _inner_range(loop: Loop | While, place: LoopPlace) -> str:
+    """The range of a loop inside of a statement, as far as sizes and the loops around say it."""
+    if isinstance(loop, Loop):
+        around = {name for names in place.loops for name in names}
+        leaves = (*walk(loop.start), *walk(loop.stop))
+        if all(leaf.name in around if isinstance(leaf, Iterator) else isinstance(leaf, _OF_SIZES) for leaf in leaves):
+            start, stop = _text(loop.start), _text(loop.stop)
+            if _may_break(loop.body):
+                most = f"{start} + {_UNTIL_END * loop.step}"
+                stop = f"{'min' if loop.step > 0 else 'max'}({stop}, {most})"
+            return f"{start}, {stop}, {loop.step}"
+    return f"0, {_GUESSED_TRIPS}, 1"
+
+
+def _may_break(operations: Sequence[Operation]) -> bool:
+    """Return whether operations may end the loop that they are the body of."""
+    for operation in operations:
+        match operation:
+            case Break():
+                return True
+            case Branch(_, then, otherwise) if _may_break((*then, *otherwise)):
+                return True
+            case Checked(body=body, leaves=leaves) if leaves or _may_break(body):
+                return True
+    return False
 
 
 def _under_one_condition(nodes: Sequence[Node], place: LoopPlace) -> list[Node] | None:

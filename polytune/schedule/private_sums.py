@@ -50,12 +50,17 @@ def _is_summable(array: str, inside: list[Statement], node: isl.ScheduleNode, sc
     touching = [statement for statement in inside if any(access.array == array for access in statement.accesses)]
     if len({statement.reduction.operator for statement in touching if statement.reduction is not None}) > 1:
         return False
+    deepest = max(len(statement.iterators) for statement in inside) - around
     for statement in touching:
         if summed_by(statement) != array or len([a for a in statement.accesses if a.array == array]) != 2:
             return False
-        # An execution has to do more than what copies cost: inside serial loops, more than one loop.
+        if len(statement.iterators) - around < max(dimensions, 1):
+            return False
+        # An execution has to do more than what copies cost: inside serial loops, more than one loop, be it beside
+        # the sum, as the product of a row is whose result is added up.
         least = max(dimensions, 1) if around else dimensions
-        if len(statement.iterators) - around <= least and not (is_scattered(statement) and not around):
+        own = deepest if around else len(statement.iterators)
+        if own <= least and not (is_scattered(statement) and not around):
             return False
     return dimensions == 0 or (dimensions <= MOST_DIMENSIONS and _is_interval(array, touching, node, scop))
 

@@ -244,3 +244,39 @@ def test_conditions_of_rows_are_decided_before_them():
     assert of_rows[Kind.VECTOR_OPERATIONS] > 0
     generated, parameters = generated_of(where_each_is_selected, a, mask)
     assert account_of(generated, "source", *parameters).counts[Kind.BRANCHES] >= 64 * 256
+
+
+def bisections(a, x, tol):
+    for i in range(a.shape[0]):
+        low, high = 0.0, 4.0
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if high - low < tol:
+                break
+            if middle * middle > a[i]:
+                high = middle
+            else:
+                low = middle
+        x[i] = high
+
+
+def first_above(a, x, tol):
+    for i in range(a.shape[0]):
+        for j in range(x.shape[0]):
+            if a[i] * x[j] > tol:
+                break
+            x[i] += 1.0
+
+
+def test_loops_inside_of_statements_count_by_their_iterations():
+    """As far as sizes say how many there are; of those that may end early, no more than a hundred."""
+    generated, parameters = generated_of(bisections, np.ones(50), np.ones(50), 1e-9)
+    for version in generated.module.VERSIONS:
+        assert account_of(generated, version.name, *parameters).arithmetic > 50 * 60 * 3, version.name
+    generated, _ = generated_of(first_above, np.ones(50), np.ones(50), 1e-9)
+    few, many, most = (
+        account_of(generated, "source", *({"a_0": 50, "x_0": n}[name] for name in generated.module.PARAMETERS))
+        for n in (50, 100, 5000)
+    )
+    assert 1.8 < many.arithmetic / few.arithmetic < 2.2
+    assert most.arithmetic == many.arithmetic

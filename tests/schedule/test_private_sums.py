@@ -184,6 +184,18 @@ def needed_between(A, x, y, t):
             y[j] += A[i, j] * x[0]
 
 
+def sums_of_products(A, x, y, t):
+    for step in range(3):
+        x[0] = 0
+        for i in range(A.shape[0]):
+            t[i] = step
+            for j in range(A.shape[1]):
+                t[i] += A[i, j] * y[j]
+            x[0] += t[i]
+        for j in range(A.shape[1]):
+            y[j] = (y[j] + x[0]) // 64
+
+
 SHARED_OUT = [
     set_between,
     array_expressions,
@@ -199,6 +211,7 @@ SHARED_OUT = [
     both_products,
     fused_products,
     one_product_after_the_other,
+    sums_of_products,
     update_and_sum,
     below_the_diagonal,
     of_own_variables,
@@ -353,6 +366,14 @@ def test_what_stands_between_products_goes_before_both(function: Callable, times
         region for region in first.regions if any(getattr(part, "array", "") == "A" for part in walk(region.body))
     ]
     assert len(through) == times
+
+
+def test_sums_of_what_products_give_are_collected() -> None:
+    """In a serial loop a sum over one loop is worth copies where there is a loop of other work inside."""
+    stages = stages_of(sums_of_products)
+    (program, *_) = summed(stages)
+    collected = {own.array for region in program.regions for own in region.sums}
+    assert collected == {"x"}
 
 
 def test_what_is_not_in_a_copy_is_a_race() -> None:

@@ -28,6 +28,7 @@ from polytune.frontend.expression import (
     Operation,
     map_children,
 )
+from polytune.frontend.loops.rotation import rotated
 from polytune.frontend.lowering.frame import Frame, NewKnowledgeError, ReconsiderError, assigned_names
 from polytune.frontend.lowering.meanings import ObjectBinding
 from polytune.frontend.program import RangeLoop
@@ -149,6 +150,7 @@ def ending_early(frame: Frame, loop: RangeLoop, name: str) -> RangeLoop:
     """
     flag = frame.unique(name)
     frame.kernel.endings[loop.iterator] = flag
+    loop = rotated(loop, flag, frame.kernel)
     low, high = loop.start, Iterator(loop.iterator)
     distance = Binary("-", high, low, "int64") if loop.step > 0 else Binary("-", low, high, "int64")
     number = Binary("+", distance, Constant(1, "int64"), "int64")
