@@ -39,25 +39,29 @@ class Helpers:
 
     Args:
         helpers: how many there may be.
+
+    Attributes:
+        left_behind: the context of an earlier call that a helper may still be inside of; None where none is.
     """
 
     def __init__(self, helpers: int):
         self._memory = ContextMemory(8 * mailbox_length(helpers), None)
-        self._words = self._memory.memory.cast("q")
+        self._address, self._words = self._memory.address, self._memory.memory.cast("q")
         for number in range(1, helpers + 1):
             self._words[event(number)] = new_event()
         self._threads: list[threading.Thread] = []
-        self._left_behind: ContextMemory | None = None
+        self._workers = 1  # with the caller
+        self.left_behind: ContextMemory | None = None
         self._cores = allowed_cores()
         self._core_left_out = -1
 
     @property
     def is_free(self) -> bool:
         """Return whether no helper is still inside of an earlier call."""
-        if self._left_behind is not None:
-            if inside(self._memory.address):
+        if self.left_behind is not None:
+            if inside(self._address):
                 return False
-            self._left_behind = None
+            self.left_behind = None
         return True
 
     def run(self, function: int, context: ContextMemory, workers: int) -> None:
@@ -71,24 +75,25 @@ class Helpers:
             context: filled in, with the state of a team that has not begun.
             workers: how many the team may have, the caller among them.
         """
-        words = self._words
-        if len(self._threads) < workers - 1:
+        if self._workers < workers:
             # Where the system has no more threads, or the interpreter is ending, the work is done all the same.
             with suppress(RuntimeError):
                 while len(self._threads) < workers - 1:
                     self._start()
-        if words[CORE] != self._core_left_out:
-            self._leave_out(words[CORE])
+        core = self._words[CORE]
+        if core != self._core_left_out:
+            self._leave_out(core)
         # Left until it is known that nobody is inside, also where an interrupt comes between.
-        context.is_left, self._left_behind = True, context
-        if (lead.call or lead.ready())(self._memory.address, function, context.address, workers) == 0:
-            context.is_left, self._left_behind = False, None
+        context.is_left, self.left_behind = True, context
+        if (lead.call or lead.ready())(self._address, function, context.address, workers) == 0:
+            context.is_left, self.left_behind = False, None
 
     def _start(self) -> None:
         number = len(self._threads) + 1
         thread = threading.Thread(target=self._help, args=(number,), name=f"polytune-worker-{number}", daemon=True)
         thread.start()
         self._threads.append(thread)
+        self._workers = 1 + len(self._threads)
         self._core_left_out = -1
 
     def _leave_out(self, core: int) -> None:
@@ -100,11 +105,11 @@ class Helpers:
             keep_thread_on(thread.native_id or 0, others)
 
     def _help(self, number: int) -> None:
-        serve(self._memory.address, number)
+        serve(self._address, number)
 
     def stop(self) -> None:
         """End the helpers, who must not run compiled code while an interpreter ends that owns it."""
-        dismiss(self._memory.address, len(self._threads))
+        dismiss(self._address, len(self._threads))
         for thread in self._threads:
             thread.join(_SECONDS_TO_STOP)
 
@@ -139,7 +144,7 @@ class HelperPool:
             helpers = Helpers(self._helpers)
             self._all.append(helpers)
         try:
-            if helpers.is_free:
+            if helpers.left_behind is None or helpers.is_free:
                 helpers.run(function, context, workers)
             else:
                 # A helper has not had a core since the last call: there are not as many as there seem to be.
