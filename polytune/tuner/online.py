@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 
 _LONG_PROPOSAL = 1e-3  # seconds
 _LONG_CALL = 0.2  # seconds, beside which a proposal of a model, of about 20 ms, is little
-_LONG_TOGETHER = 5e-4  # seconds, of calls beside which it is little what a tuner does after them
+_LONG_TOGETHER = 5e-3  # seconds, of calls beside which it is little what a tuner does after them, its data in no cache
 _MOST_WAITING = 16  # calls, which are learned from at a time
 
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from polytune.runtime.calls.settled import NOT_MADE, SettledCalls
-from polytune.runtime.teams.helpers import Helpers
+from polytune.runtime.teams import helpers
 
 SOURCE = '''\
 """Adds one to every element, in parallel: a module as code generation writes it, but small."""
@@ -54,13 +54,13 @@ def made(monkeypatch) -> list[bool]:
     would go the long way.
     """
     found: list[bool] = []
-    make, run = SettledCalls.make, Helpers.run
+    make, lead = SettledCalls.make, helpers.lead.ready()
 
-    def awaited(self, function, context, workers):
-        run(self, function, context, workers)
-        while not self.is_free:
-            time.sleep(1e-4)
-        context.is_left = False
+    def awaited(mailbox, function, context, workers):
+        if lead(mailbox, function, context, workers):
+            while helpers.inside(mailbox):
+                time.sleep(1e-4)
+        return 0
 
     def noted(self, arguments):
         returned = make(self, arguments)
@@ -68,5 +68,5 @@ def made(monkeypatch) -> list[bool]:
         return returned
 
     monkeypatch.setattr(SettledCalls, "make", noted)
-    monkeypatch.setattr(Helpers, "run", awaited)
+    monkeypatch.setattr(helpers.lead, "call", awaited)
     return found

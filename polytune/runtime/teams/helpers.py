@@ -39,72 +39,76 @@ class Helpers:
 
     Args:
         helpers: how many there may be.
+
+    Attributes:
+        address: of the mailbox.
+        words: the mailbox.
+        workers: how many there are, with the caller.
+        core_left_out: the core that helpers are kept off.
+        left_behind: the context of an earlier call that a helper may still be inside of; None where none is.
     """
 
     def __init__(self, helpers: int):
         self._memory = ContextMemory(8 * mailbox_length(helpers), None)
-        self._words = self._memory.memory.cast("q")
+        self.address, self.words = self._memory.address, self._memory.memory.cast("q")
         for number in range(1, helpers + 1):
-            self._words[event(number)] = new_event()
+            self.words[event(number)] = new_event()
         self._threads: list[threading.Thread] = []
-        self._left_behind: ContextMemory | None = None
+        self.workers = 1
+        self.left_behind: ContextMemory | None = None
         self._cores = allowed_cores()
-        self._core_left_out = -1
+        self.core_left_out = -1
 
     @property
     def is_free(self) -> bool:
         """Return whether no helper is still inside of an earlier call."""
-        if self._left_behind is not None:
-            if inside(self._memory.address):
+        if self.left_behind is not None:
+            if inside(self.address):
                 return False
-            self._left_behind = None
+            self.left_behind = None
         return True
 
-    def run(self, function: int, context: ContextMemory, workers: int) -> None:
-        """Run a version by a team of the caller and helpers; they must be free.
-
-        A helper that is still inside afterwards keeps the context: it is then marked as left.
+    def prepare(self, workers: int) -> bool:
+        """Have the helpers ready that a team needs, off the caller's core.  Return whether they may come, as none is
+        still inside of an earlier call.
 
         Args:
-            function: the address of the version's C entry, which takes a context, a worker's number and how many there
-                are.
-            context: filled in, with the state of a team that has not begun.
             workers: how many the team may have, the caller among them.
         """
-        words = self._words
-        if len(self._threads) < workers - 1:
+        if not self.is_free:
+            return False
+        if self.workers < workers:
             # Where the system has no more threads, or the interpreter is ending, the work is done all the same.
             with suppress(RuntimeError):
                 while len(self._threads) < workers - 1:
                     self._start()
-        if words[CORE] != self._core_left_out:
-            self._leave_out(words[CORE])
-        # Left until it is known that nobody is inside, also where an interrupt comes between.
-        context.is_left, self._left_behind = True, context
-        if (lead.call or lead.ready())(self._memory.address, function, context.address, workers) == 0:
-            context.is_left, self._left_behind = False, None
+        core = self.words[CORE]
+        if core != self.core_left_out:
+            self._leave_out(core)
+        return True
 
     def _start(self) -> None:
         number = len(self._threads) + 1
         thread = threading.Thread(target=self._help, args=(number,), name=f"polytune-worker-{number}", daemon=True)
         thread.start()
         self._threads.append(thread)
-        self._core_left_out = -1
+        self.workers = 1 + len(self._threads)
+        self.core_left_out = -1
 
     def _leave_out(self, core: int) -> None:
         """Keep the helpers off the caller's core, where a system that wakes a thread likes to put it: there it would
         keep the caller from its work."""
-        self._core_left_out = core
+        self.core_left_out = core
         others = self._cores - {core}
         for thread in self._threads:
             keep_thread_on(thread.native_id or 0, others)
 
     def _help(self, number: int) -> None:
-        serve(self._memory.address, number)
+        serve(self.address, number)
 
     def stop(self) -> None:
         """End the helpers, who must not run compiled code while an interpreter ends that owns it."""
-        dismiss(self._memory.address, len(self._threads))
+        dismiss(self.address, len(self._threads))
         for thread in self._threads:
             thread.join(_SECONDS_TO_STOP)
 
@@ -120,9 +124,14 @@ class HelperPool:
     def run(self, function: int, context: ContextMemory, workers: int) -> None:
         """Run a version by a team of at most so many workers, by the caller alone where no helpers are free.
 
+        A helper that is still inside afterwards keeps the context: it is then marked as left.  Where a program's data
+        leave none of Python's in the caches, each function that is entered takes as long as hundreds of operations: so
+        this is one.
+
         Args:
             function: the address of the version's C entry.
-            context: the call's; marked as left where it must not be written to any more.
+            context: the call's, filled in, with the state of a team that has not begun; marked as left where it must
+                not be written to any more.
             workers: how many, from 1 to the number of helpers and one.
 
         Raises:
@@ -130,8 +139,9 @@ class HelperPool:
         """
         if not 1 <= workers <= self._helpers + 1:
             raise ValueError(f"a team has from 1 to {self._helpers + 1} workers, not {workers}")
+        run = lead.call or lead.ready()
         if workers == 1:
-            (lead.call or lead.ready())(0, function, context.address, 1)
+            run(0, function, context.address, 1)
             return
         try:
             helpers = self._idle.pop()
@@ -139,11 +149,18 @@ class HelperPool:
             helpers = Helpers(self._helpers)
             self._all.append(helpers)
         try:
-            if helpers.is_free:
-                helpers.run(function, context, workers)
+            if (
+                helpers.left_behind is None
+                and helpers.workers >= workers
+                and helpers.words[CORE] == helpers.core_left_out
+            ) or helpers.prepare(workers):
+                # Left until it is known that nobody is inside, also where an interrupt comes between.
+                context.is_left, helpers.left_behind = True, context
+                if run(helpers.address, function, context.address, workers) == 0:
+                    context.is_left, helpers.left_behind = False, None
             else:
                 # A helper has not had a core since the last call: there are not as many as there seem to be.
-                lead(0, function, context.address, 1)
+                run(0, function, context.address, 1)
         finally:
             self._idle.append(helpers)
 
