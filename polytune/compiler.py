@@ -20,13 +20,16 @@ __all__ = ["compiler_stages", "written_module"]
 _LOGGER = logging.getLogger(__name__)
 
 
-def compiler_stages(function: FunctionType, types: Callable[[], Signature], *, strict: bool) -> Stages:
+def compiler_stages(
+    function: FunctionType, types: Callable[[], Signature], *, strict: bool, fastmath: frozenset[str] = frozenset()
+) -> Stages:
     """The compiler's stages for this machine's processor.
 
     Args:
         function: the kernel's function.
         types: gives the types of its arguments, for which it may need the compiler.
         strict: whether sums keep their source order.
+        fastmath: the flags that ``fastmath`` gives.
 
     Raises:
         MissingLibraryError: the libraries of the compiler are not installed.
@@ -42,7 +45,7 @@ def compiler_stages(function: FunctionType, types: Callable[[], Signature], *, s
             "with its dependencies, or import a package that polytune build has written where they are"
         ) from error
 
-    return Stages(function, types(), strict, target=Target(*vector_registers()))
+    return Stages(function, types(), strict, target=Target(*vector_registers()), fastmath=fastmath)
 
 
 def written_module(stages: Stages) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ParamSpec, Protocol, TypeVar, overload
+from collections.abc import Callable, Collection
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from polytune.errors import PolytuneError
+from polytune.fastmath import flags_of
 from polytune.kernel import Kernel
 from polytune.runtime.tuning.rules import Thresholds
 from polytune.tracebacks import shorten, shows_frames_of_callers
@@ -26,11 +27,16 @@ def kernel(function: Callable[P, R], /) -> Kernel[P, R]: ...
 def kernel(
     *,
     strict: bool = False,
+    fastmath: bool | Collection[str] = False,
     budget: Budget | int | str | None = None,
     thresholds: Thresholds | None = None,
     background: bool = True,
     seed: int = 0,
     search: Search | None = None,
+    parallel: Literal[True] = True,
+    cache: Literal[True] = True,
+    nogil: Literal[True] = True,
+    nopython: Literal[True] = True,
 ) -> Decorator: ...
 
 
@@ -39,6 +45,7 @@ def kernel(
     /,
     *,
     strict: bool = False,
+    fastmath: bool | Collection[str] = False,
     budget: Budget | int | str | None = None,
     thresholds: Thresholds | None = None,
     background: bool = True,
@@ -53,6 +60,10 @@ def kernel(
         strict: keep the source order of every sum and the rounding of every power, so that results are those of the
             interpreted function bit for bit.  Without it sums may be reassociated, as NumPy and BLAS do, and powers of
             constant integers are multiplied out, and quotients in sums by what stays the same are products.
+        fastmath: what LLVM may do with all arithmetic, as Numba's option of this name: True, or some of LLVM's names of
+            flags, ``{"arcp", "reassoc"}``.  True is all of them, under which numbers that are NaN or infinite may be
+            taken for others: results that come of such are any numbers.  Subscripts, sizes and arguments are checked as
+            without it.  Versions for GPUs take no notice of it.  It excludes ``strict``.
         budget: how much tuning may cost: a number of calls, a time such as ``"2 s"``, by how much all calls may be
             slower than with the best configuration known, such as ``"5 %"``, or a ``polytune.tuner.Budget``.
         thresholds: how much a call has to compute for a device to be tried; measured on the machine where they are not
@@ -64,10 +75,12 @@ def kernel(
             ``"genetic:population=30"``, a ``polytune.tuner.Method``, a subclass of ``polytune.tuner.FiniteSearcher``,
             or one of these for each of several nodes of the space, as
             ``{"nominal": "epsilon_greedy:epsilon=0.1", "numeric": "portfolio"}``.
-        options: none; those that Numba's ``njit`` has are refused with what stands for them here.
+        options: ``parallel``, ``cache``, ``nogil`` and ``nopython`` of Numba's ``njit``, if they are True: they say
+            what holds anyway.  The others of Numba's are refused with what stands for them here.
 
     Raises:
-        PolytuneError: what is decorated is no plain function, or there is no such option.
+        PolytuneError: what is decorated is no plain function, there is no such option or flag, or options exclude each
+            other.
         SpaceError: the budget cannot be read.
         SearchError: there is no such search, or no such setting.
 
@@ -82,14 +95,17 @@ def kernel(
     array([0., 2., 4.])
     """
 
-    if options:
-        raise PolytuneError("\n".join(map(_unknown_option, options)))
+    refusals = [_refusal(name, value) for name, value in options.items() if name not in _HOLDING or value is not True]
+    if refusals:
+        raise PolytuneError("\n".join(refusals))
+    flags = flags_of(fastmath, strict=strict)
 
     @shows_frames_of_callers
     def decorate(function: Callable[P, R]) -> Kernel[P, R]:
         return Kernel(
             function,
             strict=strict,
+            fastmath=flags,
             budget=budget,
             thresholds=thresholds,
             background=background,
@@ -104,26 +120,35 @@ def kernel(
         raise
 
 
-_OF_NUMBA = {
-    "parallel": "loops that are parallel are found, whether they are written with range or with prange",
-    "fastmath": "sums may be reassociated unless strict=True is given, and NaN and infinities mean what they mean",
-    "cache": "what is compiled is always kept on disk",
-    "nogil": "other threads of Python always run meanwhile",
+_HOLDING = {
+    "parallel": "loops that are parallel are found; OMP_NUM_THREADS or numba.set_num_threads says how many threads run",
+    "cache": "what is compiled is kept on disk; POLYTUNE_CACHE_DIR says where",
+    "nogil": "other threads of Python run meanwhile",
     "nopython": "nothing runs as Python",
+}
+"""The options of Numba's ``njit`` that say, if True, what holds of every kernel."""
+
+_OF_NUMBA = {
     "boundscheck": "accesses are always checked",
     "error_model": "a division by zero gives an infinity or NaN, as NumPy's does",
     "inline": "functions that a kernel calls are always inlined",
     "locals": "types of variables follow from what is assigned; write np.float32(x) where another one is wanted",
 }
-"""The options of Numba's ``njit``, with what stands for them here."""
+"""The other options of Numba's ``njit``, with what stands for them here."""
 
 
-def _unknown_option(name: str) -> str:
+def _refusal(name: str, value: object) -> str:
+    """The message about an option that is not accepted."""
+    if name in _HOLDING:
+        return (
+            f"@polytune.kernel takes Numba's option {name!r} as True alone, not {value!r}: {_HOLDING[name]}, of every "
+            "kernel; leave it out"
+        )
     if name in _OF_NUMBA:
         return f"@polytune.kernel does not need Numba's option {name!r}: {_OF_NUMBA[name]}; leave it out"
     return (
-        f"@polytune.kernel has no option {name!r}; it has strict, budget, thresholds, background, seed and search, see "
-        "help(polytune.kernel)"
+        f"@polytune.kernel has no option {name!r}; it has strict, fastmath, budget, thresholds, background, seed and "
+        "search, see help(polytune.kernel)"
     )
 
 

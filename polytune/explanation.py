@@ -49,7 +49,8 @@ def explain(kernel: Explained) -> str:
     parts = []
     for signature in signatures:
         stages = kernel.stages(signature)
-        parts.append(f"{kernel.__name__}({signature})")
+        flags = f", fastmath: {' '.join(sorted(stages.fastmath))}" if stages.fastmath else ""
+        parts.append(f"{kernel.__name__}({signature}){flags}")
         parts.append(explain_loops(stages))
         parts.append(explain_versions(stages))
         if any(case.signature == signature for case in cases):

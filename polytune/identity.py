@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property
 from itertools import chain
 from types import FunctionType
@@ -26,14 +26,15 @@ class KernelIdentity:
     Args:
         function: the kernel's function.
         strict: whether sums keep their source order.
+        fastmath: the flags that ``fastmath`` gives.
 
     Attributes:
         values: what calls look at, to see whether the text still holds; None before the first description.
     """
 
-    def __init__(self, function: FunctionType, *, strict: bool):
+    def __init__(self, function: FunctionType, *, strict: bool, fastmath: Collection[str] = ()):
         self.values: OutsideValues | None = None
-        self._function, self._strict = function, strict
+        self._function, self._strict, self._fastmath = function, strict, fastmath
         self._surroundings = Surroundings()
         self._passed: dict[Callable[..., Any], Surroundings] = {}
         self._known: dict[Any, Callable[..., Any]] = {}
@@ -66,7 +67,7 @@ class KernelIdentity:
 
     def name_in_history(self, name: str, signature: Signature) -> str:
         """Return a name with a hash of what the kernel says, for arguments of some types."""
-        parts = (*self.described(signature), str(signature), str(self._strict))
+        parts = (*self.described(signature), str(signature), str(self._strict), *sorted(self._fastmath))
         return f"{name} {hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:16]}"
 
     def forget(self) -> None:

@@ -7,7 +7,7 @@ import inspect
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
@@ -24,6 +24,7 @@ from polytune.errors import (
     SourceLocation,
     UnsupportedSourceError,
 )
+from polytune.fastmath import flags_of
 from polytune.kernel_modules import KernelModules
 from polytune.module_cache import short_extents, with_ones
 from polytune.runtime.calls.arguments import usable_signature
@@ -64,11 +65,12 @@ class Kernel(CallableKernel, Generic[P, R]):
     does.
 
     Args:
-        function, strict, budget, thresholds, background, seed: those of ``kernel``.
+        function, strict, fastmath, budget, thresholds, background, seed: those of ``kernel``.
 
     Attributes:
         __wrapped__: the function itself.
         is_strict: whether sums keep their source order.
+        fastmath: the names of the flags that ``fastmath`` gives; none where it is not given.
     """
 
     @shows_frames_of_callers
@@ -77,6 +79,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         function: Callable[P, R],
         *,
         strict: bool = False,
+        fastmath: bool | Collection[str] = False,
         budget: Budget | int | str | None = None,
         thresholds: Thresholds | None = None,
         background: bool = True,
@@ -93,7 +96,8 @@ class Kernel(CallableKernel, Generic[P, R]):
             raise PolytuneError(_no_function(function))
         self.__wrapped__ = function
         self.is_strict = strict
-        self._modules = KernelModules(function, strict=strict, on_description=self._look_at)
+        self.fastmath: frozenset[str] = flags_of(fastmath, strict=strict)
+        self._modules = KernelModules(function, strict=strict, fastmath=self.fastmath, on_description=self._look_at)
         self._changes = 0
         functools.update_wrapper(self, function)
         super().__init__(
@@ -108,7 +112,8 @@ class Kernel(CallableKernel, Generic[P, R]):
         )
 
     def __repr__(self) -> str:
-        return f"<polytune kernel {self.__wrapped__.__qualname__}{' (strict)' if self.is_strict else ''}>"
+        mode = " (strict)" if self.is_strict else " (fastmath)" if self.fastmath else ""
+        return f"<polytune kernel {self.__wrapped__.__qualname__}{mode}>"
 
     def _repr_html_(self) -> str:
         parts = [notebook.paragraph(f"polytune kernel {self.__name__}{self.__signature__}", strong=True)]
@@ -135,13 +140,14 @@ class Kernel(CallableKernel, Generic[P, R]):
 
     @functools.cached_property
     def strict(self) -> Kernel[P, R]:
-        """The same kernel, with every sum in source order."""
-        return self if self.is_strict else self._like(strict=True)
+        """The same kernel, with every sum in source order, and without ``fastmath``."""
+        return self if self.is_strict else self._like(strict=True, fastmath=False)
 
     def _like(self, **changed: Any) -> Kernel[P, R]:
         """A kernel with the settings of this one, but for those that are given."""
         settings: dict[str, Any] = {
             "strict": self.is_strict,
+            "fastmath": self.fastmath,
             "budget": self._budget,
             "thresholds": self.thresholds,
             "background": self.background,

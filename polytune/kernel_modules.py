@@ -6,7 +6,7 @@ import inspect
 import logging
 import threading
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -54,6 +54,7 @@ class KernelModules:
     Args:
         function: the kernel's function.
         strict: whether sums keep their source order.
+        fastmath: the flags that ``fastmath`` gives.
         on_description: is given what calls have to look at, to see whether the modules still hold, each time that the
             kernel and what it uses from outside are described.
 
@@ -61,9 +62,18 @@ class KernelModules:
         identity: what the modules are found again by.
     """
 
-    def __init__(self, function: FunctionType, *, strict: bool, on_description: Callable[[OutsideValues | None], None]):
-        self.identity = KernelIdentity(function, strict=strict)
+    def __init__(
+        self,
+        function: FunctionType,
+        *,
+        strict: bool,
+        fastmath: Collection[str],
+        on_description: Callable[[OutsideValues | None], None],
+    ):
+        self.identity = KernelIdentity(function, strict=strict, fastmath=fastmath)
         self._function, self._strict, self._on_description = function, strict, on_description
+        self._fastmath = frozenset(fastmath)
+        self._mode = f"strict={strict}" + (f" fastmath={','.join(sorted(fastmath))}" if fastmath else "")
         self._types_of_source: Signature | None = None
         self._sharded: dict[str, ShardedKernel] = {}
         self._deciding: dict[Signature, DecidingExtents] = {}
@@ -80,7 +90,9 @@ class KernelModules:
         Raises:
             MissingLibraryError: the libraries of the compiler are not installed.
         """
-        return compiler_stages(self._function, lambda: signature or self._types(), strict=self._strict)
+        return compiler_stages(
+            self._function, lambda: signature or self._types(), strict=self._strict, fastmath=self._fastmath
+        )
 
     def _types(self) -> Signature:
         """Return the types of arguments that the source gives."""
@@ -148,7 +160,7 @@ class KernelModules:
             while True:
                 described = self._described(signature)
                 with_devices = bool(devices())
-                options = f"strict={self._strict} devices={with_devices} vectors={vector_registers()}"
+                options = f"{self._mode} devices={with_devices} vectors={vector_registers()}"
                 identity = key_of("kernel", *described, str(signature), options, compiler_digest())
                 module = module_cache().load(identity)
                 forms = [
@@ -231,7 +243,7 @@ class KernelModules:
 
         with self._lock, defects_named(self._function):
             described = self._described()
-            options = f"strict={self._strict} vectors={vector_registers()} devices={not devices_are_ruled_out()}"
+            options = f"{self._mode} vectors={vector_registers()} devices={not devices_are_ruled_out()}"
             identity = key_of("shards", *described, str(signature), options, compiler_digest())
             found = self._sharded.get(identity)
             if found is None:

@@ -162,7 +162,7 @@ class Stages:
     how much processor time is left for versions that can be done without, ``places`` under what name the module knows a
     place of the source, ``lowered`` the function as the frontend has lowered it already, if it has, ``may_end`` whether
     the code may end loops early, ``may_defer`` whether versions that take long to look for may be left to other stages,
-    ``on_long`` what is called when that becomes likely.
+    ``on_long`` what is called when that becomes likely, ``fastmath`` the flags that the option of this name gives.
     """
 
     function: FunctionType
@@ -176,6 +176,7 @@ class Stages:
     may_end: bool = True
     may_defer: bool = False
     on_long: Callable[[], None] | None = field(default=None, repr=False, compare=False)
+    fastmath: frozenset[str] = frozenset()
 
     @cached_property
     @_timed()
@@ -184,7 +185,14 @@ class Stages:
         # Devices and shards run whole regions, and nobody asks between them whether a loop has ended.
         may_end = self.may_end and not self.devices
         lowered = self.lowered if may_end else None
-        return analyse(self.function, self.signature, strict=self.strict, may_end=may_end, lowered=lowered)
+        return analyse(
+            self.function,
+            self.signature,
+            strict=self.strict,
+            fastmath=self.fastmath,
+            may_end=may_end,
+            lowered=lowered,
+        )
 
     @cached_property
     @_timed()

@@ -43,11 +43,25 @@ def test_helpers_loops_and_types_of_numba() -> None:
         same(kernel_of(table_without_default, False)(points, distance), right)
 
 
+def test_the_decorator_is_swapped() -> None:
+    """With the options that say what holds of every kernel."""
+    kernel = polytune.kernel(parallel=True, fastmath=True, cache=True, nogil=True, nopython=True)(table_without_default)
+    points = vector(6).reshape(2, 3)
+    np.testing.assert_allclose(kernel(points, distance), table_without_default(points, distance), rtol=1e-6)
+
+
+@pytest.mark.parametrize("option", ["parallel", "cache", "nogil", "nopython"])
+@pytest.mark.parametrize("value", [False, None, 1])
+def test_what_holds_cannot_be_left_out(option: str, value: object) -> None:
+    with pytest.raises(PolytuneError, match=f"takes Numba's option '{option}' as True alone, not {value}: .*leave it"):
+        polytune.kernel(**{option: value})  # type: ignore[call-overload]
+
+
 def test_options_and_types_of_numba_are_explained() -> None:
-    with pytest.raises(PolytuneError, match="option 'parallel': loops that are parallel are found") as caught:
-        polytune.kernel(parallel=True, fastmath=True)  # type: ignore[call-overload]
-    assert "option 'fastmath': sums may be reassociated" in str(caught.value)
-    with pytest.raises(PolytuneError, match="no option 'stric'; it has strict, budget"):
+    with pytest.raises(PolytuneError, match="need Numba's option 'boundscheck': accesses are always") as caught:
+        polytune.kernel(parallel=True, boundscheck=True, error_model="numpy")  # type: ignore[call-overload]
+    assert "option 'error_model': a division by zero gives" in str(caught.value) and "parallel" not in str(caught.value)
+    with pytest.raises(PolytuneError, match="no option 'stric'; it has strict, fastmath, budget"):
         polytune.kernel(stric=True)  # type: ignore[call-overload]
     for types in ("f8(f8[:])", numba.float64(numba.float64[:])):
         with pytest.raises(PolytuneError, match="takes no types"):

@@ -29,6 +29,7 @@ def applications(
     corpus: Annotated[str, typer.Option(help=f"Which corpus: {', '.join(CORPORA)}.")] = "loops",
     repeats: Annotated[int, typer.Option(min=1, help="How many processes of each kind are measured.")] = 3,
     seconds: Annotated[float, typer.Option(min=0, help="How long tuned processes go on; 0 for none of them.")] = 15,
+    fastmath: Annotated[bool, typer.Option("--fastmath", help="Give polytune the licences that Numba has.")] = False,
     threads: program.Threads = None,
     output: program.Output = None,
     as_json: program.Json = False,
@@ -38,7 +39,7 @@ def applications(
 
     Numba has the loops as they are, parallel where prange says so, with fastmath, or what its author would write for
     it where that is another function; polytune has the function with the decorator swapped, and everything at its
-    defaults.
+    defaults, or the same fastmath.
     """
     program.limit_threads(threads)
     if corpus not in CORPORA:
@@ -56,7 +57,13 @@ def applications(
         for name in kernels or found_cases:
             try:
                 found.append(
-                    compare(found_cases[name], repeats, seconds, lambda text: progress.update(task, description=text))
+                    compare(
+                        found_cases[name],
+                        repeats,
+                        seconds,
+                        lambda text: progress.update(task, description=text),
+                        fastmath=fastmath,
+                    )
                 )
             except ChildError as error:
                 failures.append(str(error))

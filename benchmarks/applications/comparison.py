@@ -74,7 +74,13 @@ class Comparison:
 
 
 def compare(
-    case: Case, repeats: int, seconds: float, report: Callable[[str], None] = lambda _: None, calls: int | None = None
+    case: Case,
+    repeats: int,
+    seconds: float,
+    report: Callable[[str], None] = lambda _: None,
+    calls: int | None = None,
+    *,
+    fastmath: bool = False,
 ) -> Comparison:
     """Run the programs of a case in turns, each process with an empty cache of its own.
 
@@ -84,26 +90,28 @@ def compare(
         seconds: how long tuned processes go on; none are run where that is 0.
         report: is told what is being done.
         calls: how often a program calls the kernel; by default as its case says.
+        fastmath: whether polytune has the licences that Numba has.
 
     Raises:
         ChildError: a process failed.
     """
     found = Comparison(case.name)
     count = case.calls if calls is None else calls
+    words = {"polytune": "polytune-fastmath" if fastmath else "polytune", "numba": "numba"}
     for repeat in range(1, repeats + 1):
         results: dict[str, list[np.ndarray]] = {}
         for compiler in COMPILERS:
             report(f"{case.name}, {compiler}, {repeat} of {repeats}")
             with tempfile.TemporaryDirectory(prefix="polytune-benchmark-") as cache:
-                ran, results[compiler] = _run(case, compiler, count, 0.0, cache)
+                ran, results[compiler] = _run(case, words[compiler], count, 0.0, cache)
                 found.program[compiler].append(ran)
                 if compiler == "polytune":
-                    found.warm.append(_run(case, compiler, min(count, 2), 0.0, cache)[0])
+                    found.warm.append(_run(case, words[compiler], min(count, 2), 0.0, cache)[0])
         found.wrong = found.wrong or _difference(results)
         for compiler in COMPILERS if seconds else ():
             report(f"{case.name}, {compiler} for {seconds:g} s, {repeat} of {repeats}")
             with tempfile.TemporaryDirectory(prefix="polytune-benchmark-") as cache:
-                found.tuned[compiler].append(_run(case, compiler, count, seconds, cache)[0])
+                found.tuned[compiler].append(_run(case, words[compiler], count, seconds, cache)[0])
     return found
 
 

@@ -1,8 +1,9 @@
 """One process of ``benchmarks.applications``: a program that calls a kernel again and again.
 
-``python -m benchmarks.applications.program_of_calls KERNEL COMPILER CALLS SECONDS FILE`` calls it ``CALLS`` times, and
-then, where ``SECONDS`` are not 0, until so many have passed since the first call.  It prints a line of JSON after the
-first call, for its parent to take the time, and one at the end, and writes the arrays to ``FILE``.
+``python -m benchmarks.applications.program_of_calls KERNEL COMPILER CALLS SECONDS FILE``, for the compilers ``numba``,
+``polytune`` and ``polytune-fastmath``, calls it ``CALLS`` times, and then, where ``SECONDS`` are not 0, until so many
+have passed since the first call.  It prints a line of JSON after the first call, for its parent to take the time, and
+one at the end, and writes the arrays to ``FILE``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ LATE = 300
 
 
 def compiled(case: Case, compiler: str, unlimited: bool) -> Callable[..., Any]:
-    """The kernel as a user of a compiler has it: with the decorator swapped, and nothing else."""
+    """The kernel as a user of a compiler has it: with the decorator swapped, and nothing else, or with the licences
+    that Numba has."""
     if compiler == "numba":
         from numba import njit
 
@@ -34,7 +36,9 @@ def compiled(case: Case, compiler: str, unlimited: bool) -> Callable[..., Any]:
     import polytune
     from polytune.tuner import Budget
 
-    settings = {"budget": Budget.unlimited()} if unlimited else {}
+    settings: dict[str, Any] = {"budget": Budget.unlimited()} if unlimited else {}
+    if compiler == "polytune-fastmath":
+        settings["fastmath"] = case.fastmath
     return polytune.kernel(**settings)(case.function)
 
 

@@ -9,7 +9,8 @@ from polytune.codegen.names import Namespace, builtin_names
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.statement_source import has_library_call
 from polytune.draws import MAKING
-from polytune.frontend.expression import Binary, Call, LibraryCall, Power, walk
+from polytune.fastmath import OF_EVERY_KERNEL
+from polytune.frontend.expression import Binary, Call, Cast, LibraryCall, Power, walk
 from polytune.frontend.generated_names import generated
 from polytune.frontend.polyhedral.bounds import BoundsCondition
 from polytune.frontend.polyhedral.unassigned import UnassignedRead
@@ -66,6 +67,8 @@ def _arithmetic(scop: Scop) -> list[str]:
     shifts = {"<<": "shifted_left", ">>": "shifted_right"}
     used = {node.operator for node in nodes if isinstance(node, Binary)}
     names += [shift for operator, shift in shifts.items() if operator in used]
+    if any(isinstance(node, Cast) and node.is_frozen for node in nodes):
+        names.append("frozen")
     if any(isinstance(node, Binary) and node.operator == "/" and node.dtype in COMPLEX_TYPES for node in nodes):
         names.append("complex_quotient")
     return names
@@ -113,8 +116,10 @@ def _errors(scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) 
 
 def _options(scop: Scop) -> str:
     """The options with which Numba compiles."""
-    # Not "reassoc": that is free to take (x + e) - x for e.  The translation says it of the updates of sums alone.
-    fastmath = "" if scop.strict else ', fastmath={"contract", "nsz"}'
+    # Not "reassoc" unless the kernel has it: that is free to take (x + e) - x for e.  The translation says it of the
+    # updates of sums alone.
+    flags = ", ".join(f'"{flag}"' for flag in sorted(OF_EVERY_KERNEL | scop.fastmath))
+    fastmath = "" if scop.strict else f", fastmath={{{flags}}}"
     return f'dict(error_model="numpy", nogil=True{fastmath})'
 
 
@@ -161,7 +166,7 @@ def header_text(
     views = _imported(namespace, "keep_alive", "one_by_one", "view")
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
-for ({scop.signature}){", strict" if scop.strict else ""}.
+for ({scop.signature}){", strict" if scop.strict else ", fastmath" if scop.fastmath else ""}.
 """
 
 import {_as("math", namespace, "math")}

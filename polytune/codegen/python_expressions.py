@@ -158,13 +158,17 @@ class _Printer:
         operand, dtype = node.operand, node.dtype
         if dtype == "bool":
             return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
-        text = f"{MARK}np.{dtype}({self.text(operand)})"
+        number = self.text(operand)
+        if node.is_frozen and self.compiled:
+            number = f"{MARK}frozen({number})"
+        text = f"{MARK}np.{dtype}({number})"
         if not self.compiled or dtype not in _BY_WAY_OF or operand.dtype not in FLOAT_TYPES:
             return text, _ATOM
-        wrapped = f"{MARK}np.{dtype}({MARK}np.{_BY_WAY_OF[dtype]}({self.text(operand)}))"
+        wrapped = f"{MARK}np.{dtype}({MARK}np.{_BY_WAY_OF[dtype]}({number}))"
         if dtype != "uint64":
             return wrapped, _ATOM
-        is_signed = f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} < {2.0**63!r}"
+        compared = number if node.is_frozen else self.operand(operand, _PRECEDENCE["compare"] + 1)
+        is_signed = f"{compared} < {2.0**63!r}"
         return f"{wrapped} if {is_signed} else {text}", 0
 
     def call(self, node: Call) -> tuple[str, int]:

@@ -45,7 +45,8 @@ def pack(stages: Stages, lowered: Lowered) -> bytes | None:
         stages: the compiler's stages.
         lowered: the kernel, before any of them has gone on with it.
     """
-    settings = compiler_digest(), stages.signature, stages.strict, stages.target, stages.places, stages.may_end
+    kind = stages.signature, stages.strict, stages.fastmath
+    settings = compiler_digest(), *kind, stages.target, stages.places, stages.may_end
     packed = io.BytesIO()
     try:
         _Pickler(packed, pickle.HIGHEST_PROTOCOL).dump((settings, _without_function(lowered)))
@@ -60,10 +61,19 @@ def unpack(packed: bytes) -> Stages:
     Raises:
         PolytuneError: this is another compiler than that of who has packed it.
     """
-    (digest, signature, strict, target, places, may_end), lowered = _Unpickler(io.BytesIO(packed)).load()
+    (digest, signature, strict, fastmath, target, places, may_end), lowered = _Unpickler(io.BytesIO(packed)).load()
     if digest != compiler_digest():
         raise PolytuneError("the compiler has been changed since the application has imported it")
-    return Stages(_NO_FUNCTION, signature, strict, target=target, places=places, lowered=lowered, may_end=may_end)
+    return Stages(
+        _NO_FUNCTION,
+        signature,
+        strict,
+        target=target,
+        places=places,
+        lowered=lowered,
+        may_end=may_end,
+        fastmath=fastmath,
+    )
 
 
 class _Pickler(pickle.Pickler):

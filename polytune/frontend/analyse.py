@@ -23,6 +23,7 @@ from polytune.frontend.polyhedral.prune import (
 )
 from polytune.frontend.rewrites.checked import check_subscripts, has_tests
 from polytune.frontend.rewrites.contraction import with_values_in_variables
+from polytune.frontend.rewrites.conversions import with_frozen_conversions
 from polytune.frontend.rewrites.forwarding import with_values_passed_on
 from polytune.frontend.rewrites.guarded_updates import with_guarded_updates
 from polytune.frontend.rewrites.half_precision import lower_half_precision
@@ -46,6 +47,7 @@ def analyse(
     signature: Signature,
     *,
     strict: bool = False,
+    fastmath: frozenset[str] = frozenset(),
     may_end: bool = True,
     lowered: Lowered | None = None,
 ) -> Scop:
@@ -57,6 +59,7 @@ def analyse(
         function: a plain function, or an object whose ``__wrapped__`` is one.
         signature: the types of its arguments, by name and in order.
         strict: whether sums keep their source order, and powers Python's bits.
+        fastmath: the flags that ``fastmath`` gives.
         may_end: whether the code of versions may end loops early; else a flag says of each iteration whether it does
             anything.
         lowered: the function as ``lower`` has made it for the same types, and nobody has changed; None where it has to
@@ -90,6 +93,8 @@ def analyse(
         variables = {name for name, array in kernel.arrays.items() if array.role is ArrayRole.SCALAR}
         outside = (kernel.result, *(array.shape for array in kernel.arrays.values()), *kernel.size_conditions)
         nodes = choose_quotients(nodes, variables, outside)
+    if fastmath:
+        nodes = with_frozen_conversions(nodes, kernel.locations)
     order = model.build(nodes)
     if order is None and kernel.result is not None:
         # Python computes the result; a kernel has a statement, if nothing but this.
@@ -124,6 +129,7 @@ def analyse(
         location=source.location(source.tree),
         source=source.text,
         strict=strict,
+        fastmath=fastmath,
         reports=reports if is_tested else (),
         checks=checks,
         preconditions=kernel.preconditions,

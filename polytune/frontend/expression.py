@@ -160,8 +160,15 @@ class Call:
 
 @dataclass(frozen=True)
 class Cast:
+    """A number as one of another type.
+
+    Attributes:
+        is_frozen: whether LLVM has to take the operand as it is, and computes it as without ``fastmath``.
+    """
+
     operand: Expression
     dtype: str
+    is_frozen: bool = False
 
 
 Expression = (

@@ -257,6 +257,7 @@ class Scop:
         result: what the kernel returns, of expressions of scalars and parameters and of arrays, or None.
         loops: the source's loops, outermost first in source order.
         strict: whether sums keep their source order.
+        fastmath: the flags that ``fastmath`` gives.
         result_location: where what is returned stands.
         size_conditions: what each call is checked for, in source order, beside the bounds of accesses.
         reports: by number, from 1, the places where subscripts are tested while the kernel runs.
@@ -279,6 +280,7 @@ class Scop:
     location: SourceLocation
     source: str
     strict: bool = False
+    fastmath: frozenset[str] = frozenset()
     result_location: SourceLocation | None = None
     size_conditions: tuple[SizeCondition, ...] = ()
     reports: tuple[Report, ...] = ()

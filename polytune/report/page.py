@@ -119,7 +119,7 @@ def _part(subject: Subject, prefix: str) -> Markup:
     shown = [(section, made) for section in all_sections() if (made := section.render(subject)) is not None]
     heading = element(
         "header",
-        element("h1", element("code", subject.name), " (strict)" if subject.is_strict else ""),
+        element("h1", element("code", subject.name), _mode(subject)),
         element("p", subject.description) if subject.description else "",
         element("p", element("code", f"{subject.name}({subject.signature})"), class_="signature"),
         element(
@@ -133,6 +133,13 @@ def _part(subject: Subject, prefix: str) -> Markup:
         for section, content in shown
     )
     return element("article", heading, *contents)
+
+
+def _mode(subject: Subject) -> str:
+    """The option that says how the kernel computes, behind its name."""
+    if subject.is_strict:
+        return " (strict)"
+    return " (fastmath)" if subject.stages.fastmath else ""
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+from dataclasses import replace
 from types import FunctionType
 
 import numpy as np
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 
 from benchmarks.applications import comparison
 from benchmarks.applications.__main__ import app
-from benchmarks.applications.case import Case, cases, every_case
+from benchmarks.applications.case import SPECIAL_VALUES, Case, cases, every_case
 from benchmarks.applications.comparison import Comparison, Ran, compare, geometric_mean
 from benchmarks.applications.program_of_calls import Beginning, compiled
 from polytune.pipeline import Stages
@@ -39,16 +40,19 @@ def test_kernels_of_the_corpus_are_accepted(name: str) -> None:
 def test_numerical_kernels_compute_what_plain_python_computes(name: str) -> None:
     case = NUMERICAL[name]
     results = []
-    for function in (case.function, compiled(case, "polytune", unlimited=False)):
+    compilers = ("polytune", "polytune-fastmath")
+    for function in (case.function, *(compiled(case, compiler, unlimited=False) for compiler in compilers)):
         arguments = case.small_arguments()
         beginning = Beginning(arguments)
         results.append(beginning.results(function(*arguments)))
-    wanted, found = results
-    assert found.keys() == wanted.keys()
-    for place, array in wanted.items():
-        tolerance = {np.dtype(np.float32): 1e-4, np.dtype(np.complex64): 1e-4}.get(array.dtype, 1e-9)
-        assert found[place].dtype == array.dtype
-        np.testing.assert_allclose(found[place], array, rtol=tolerance, atol=tolerance * 1e-2, err_msg=place)
+    wanted = results.pop(0)
+    for compiler, found in zip(compilers, results, strict=True):
+        assert found.keys() == wanted.keys()
+        for place, array in wanted.items():
+            tolerance = {np.dtype(np.float32): 1e-4, np.dtype(np.complex64): 1e-4}.get(array.dtype, 1e-9)
+            assert found[place].dtype == array.dtype
+            message = f"{place}, {compiler}"
+            np.testing.assert_allclose(found[place], array, rtol=tolerance, atol=tolerance * 1e-2, err_msg=message)
 
 
 def test_kernels_are_in_one_corpus_each() -> None:
@@ -81,7 +85,7 @@ def test_compilers_agree_with_plain_python() -> None:
     case = Case(smooth, lambda rng: (np.arange(20.0), np.zeros(20)), 1, smooth)
     x, wanted = case.arguments()
     smooth(x, wanted)
-    for compiler in comparison.COMPILERS:
+    for compiler in (*comparison.COMPILERS, "polytune-fastmath"):
         out = np.zeros(20)
         compiled(case, compiler, unlimited=False)(x, out)
         np.testing.assert_allclose(out, wanted)
@@ -101,8 +105,15 @@ def test_ratios_are_of_medians() -> None:
     assert math.isnan(geometric_mean([]))
 
 
-def test_processes_are_compared_and_their_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = compare(CORPUS["damped"], 1, 0.0, calls=3)
+def test_polytune_is_given_what_numba_has() -> None:
+    some = replace(CORPUS["damped"], fastmath=SPECIAL_VALUES)
+    assert compiled(some, "polytune-fastmath", unlimited=True).fastmath == SPECIAL_VALUES
+    assert not compiled(some, "polytune", unlimited=True).fastmath
+
+
+@pytest.mark.parametrize("fastmath", [False, True])
+def test_processes_are_compared_and_their_results(fastmath: bool) -> None:
+    found = compare(CORPUS["damped"], 1, 0.0, calls=3, fastmath=fastmath)
     assert not found.wrong
     assert {compiler: len(runs) for compiler, runs in found.program.items()} == {"polytune": 1, "numba": 1}
     assert len(found.warm) == 1 and not any(found.tuned.values())
@@ -124,7 +135,10 @@ def test_unknown_kernel_is_bad_usage() -> None:
 
 
 def test_output_is_one_json_object(monkeypatch: pytest.MonkeyPatch) -> None:
-    def one(case: Case, *_: object) -> Comparison:
+    given: list[bool] = []
+
+    def one(case: Case, *_: object, fastmath: bool) -> Comparison:
+        given.append(fastmath)
         found = Comparison(case.name)
         found.program["polytune"].append(Ran(1.0, 0.5, 2.0, 0.1, 0.05, 3, 1.25))
         found.program["numba"].append(Ran(1.0, 0.5, 4.0, 0.2, 0.2, None, None))
@@ -142,4 +156,5 @@ def test_output_is_one_json_object(monkeypatch: pytest.MonkeyPatch) -> None:
         "tuned": None,
     }
     assert [each["kernel"] for each in found["kernels"]] == ["heat", "triad"]
-    assert CliRunner().invoke(app, ["heat"]).exit_code == 0
+    assert CliRunner().invoke(app, ["heat", "--fastmath"]).exit_code == 0
+    assert given == [False, False, True]

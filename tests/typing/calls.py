@@ -25,7 +25,7 @@ def total(x: Vector, first: int = 0) -> float:
     return result
 
 
-@polytune.kernel
+@polytune.kernel(parallel=True, cache=True, fastmath={"arcp"})
 def both(x: Vector, y: Vector) -> tuple[Vector, float]:
     return x + y, float(x[0])
 
@@ -63,6 +63,7 @@ untyped(x, 3)
 text: str = axpy.explain()
 name: str = axpy.__name__
 is_strict: bool = total.is_strict
+flags: frozenset[str] = total.fastmath
 kernel: polytune.Kernel[[float, Vector, Vector], None] = axpy
 versions: str = axpy.stages().show("cpu")
 axpy.budget = polytune.tuner.Budget.of("5 %")
@@ -107,6 +108,8 @@ text = both(x, y)[1]  # wrong
 other: polytune.Kernel[[Vector], None] = axpy  # wrong
 polytune.Kernel(plain)(x, "3")  # wrong
 polytune.kernel(strict="yes")  # wrong
+polytune.kernel(fastmath=1)  # wrong
+polytune.kernel(parallel=False)  # wrong
 polytune.kernel(3)  # wrong
 axpy.tune(1.5, x, y, seconds="10")  # wrong
 axpy.freeze("always")  # wrong

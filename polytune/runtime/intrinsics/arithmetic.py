@@ -18,10 +18,12 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from polytune.fastmath import OF_EVERY_KERNEL
 from polytune.runtime.intrinsics.vector_types import Vector
 
 __all__ = [
     "complex_quotient",
+    "frozen",
     "greatest",
     "least",
     "library_pow",
@@ -160,6 +162,48 @@ def rounded(typing_context, value):
         name = f"llvm.arithmetic.fence.f{value.bitwidth}"
         function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), name)
         return builder.call(function, args)
+
+    return value(value), emit
+
+
+_PASSED_THROUGH = ("fneg", "fpext", "fptrunc", "select", "phi", "call")
+"""Operations on floats whose operands decide what they give, beside those of arithmetic."""
+
+
+def _use_plain_arithmetic(value: ir.Value) -> None:
+    """Have the arithmetic that a value is computed by no more licences than in kernels without ``fastmath``.
+
+    Numba and our own translation leave alone what has flags when they give a function those of its option.
+    """
+    rest, known = [value], set()
+    while rest:
+        node = rest.pop()
+        name = getattr(node, "opname", "")
+        is_arithmetic = name in ("fadd", "fsub", "fmul", "fdiv", "frem")
+        if id(node) in known or not (is_arithmetic or name in _PASSED_THROUGH):
+            continue
+        known.add(id(node))
+        if is_arithmetic and not node.flags:
+            node.flags.extend(sorted(OF_EVERY_KERNEL))
+        rest += [part for part in node.operands if isinstance(part, ir.Instruction)]
+
+
+@intrinsic
+def frozen(typing_context, value):
+    """A float that is one and the same number wherever it is used, computed as without ``fastmath``.
+
+    To LLVM the result of an operation under ``nnan`` or ``ninf`` that is NaN or infinite is poison, for which it may
+    put another number in each place, and on which no test can be relied.
+    """
+    value = types.unliteral(value)
+    if not isinstance(value, types.Float):
+        raise TypingError(f"frozen takes a float, not {value}")
+
+    def emit(context, builder, sig, args):
+        _use_plain_arithmetic(args[0])
+        made = ir.Instruction(builder.block, args[0].type, "freeze", [args[0]])
+        builder._insert(made)
+        return made
 
     return value(value), emit
 

@@ -13,6 +13,7 @@ from llvmlite import binding, ir
 from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 
+from polytune.fastmath import OF_EVERY_KERNEL
 from polytune.forking import at_fork
 from polytune.records import dataclass
 from polytune.runtime.native.kinds import NotNativeError
@@ -120,6 +121,7 @@ def object_code(
         NotNativeError: LLVM does not take the module.
     """
     if fastmath:
+        _allow_in_updates(module, fastmath)
         rewrite_module(module, FastMathOptions(set(fastmath)))
     with _LOCK:
         machine = _machine(processor, _FULLY if optimise else _HARDLY)
@@ -132,6 +134,17 @@ def object_code(
         if fastmath:
             text = with_vector_forms(text, _features() if processor is None else processor.features)
         return _compiled(text, machine, is_hidden=processor is not None, optimise=optimise)
+
+
+def _allow_in_updates(module: ir.Module, fastmath: Collection[str]) -> None:
+    """Give updates of sums, which have flags of their own, also those that ``fastmath`` adds; all that there are only
+    where all operations may be reassociated."""
+    allowed = set(fastmath) if "reassoc" in fastmath else set(fastmath) - OF_EVERY_KERNEL
+    for function in module.functions:
+        for block in function.blocks:
+            for each in block.instructions:
+                if "reassoc" in getattr(each, "flags", ()):
+                    each.flags.extend(sorted(allowed.difference(each.flags)))
 
 
 def _compiled(text: str, machine: binding.TargetMachine, *, is_hidden: bool, optimise: bool) -> bytes:
