@@ -319,10 +319,12 @@ def compiled_in_time(programs: Sequence[Program], seconds: float) -> tuple[Progr
 
 
 def first_of_each(programs: Sequence[Program]) -> tuple[Program, ...]:
-    """The first program for a team of workers and the first one for one worker, in their order: what calls run until
-    there are more, and nothing that they would have to be written and compared for."""
-    kinds = dict.fromkeys(program.team for program in programs)
-    return tuple(next(program for program in programs if program.team == team) for team in kinds)
+    """The first program of each order for a team of workers and the first one for one worker, as they come: what calls
+    run until there are more, and nothing that they would have to be written and compared for."""
+    found: dict[tuple[str, bool], Program] = {}
+    for program in programs:
+        found.setdefault((program.recipe.order.name, program.team), program)
+    return tuple(found.values())
 
 
 def size_of(program: Program) -> int:
