@@ -174,6 +174,8 @@ class FewerThreads:
 
 _WINDOW = 16
 _WINDOWS_IN_A_ROW = 4
+_FIRST_WINDOWS = 3
+_MOST_APART = 1.5  # times that calls in use may take what was measured before
 
 
 class DriftDetector:
@@ -183,30 +185,71 @@ class DriftDetector:
     machine has drifted when several windows in a row, 4 at first, are off by more than the tolerance.  Each drift
     found doubles that number, so that run times that are irregular by nature do not keep a tuner busy.
 
+    What was measured in turns with others tells which of them is the fastest, not what calls of it take when nothing
+    else is run: caches are as other calls leave them, and the one with the smallest median was the luckiest.  So what
+    is settled on is compared with its own first windows, within limits: a search that is begun anew for nothing takes
+    hundreds of calls.  Where these are slower by more than the tolerance, the choice is in doubt, once for each search.
+
     Args:
         tolerance: the relative change that counts, 0.25 for a quarter slower or a fifth faster.
+
+    Attributes:
+        is_in_doubt: whether what was settled on takes longer than it did when it was chosen, since nobody knows when.
     """
 
     def __init__(self, tolerance: float = 0.25):
         self._tolerance = tolerance
+        self.is_in_doubt = False
         self._needed = _WINDOWS_IN_A_ROW
         self._off = 0
         self._recent: list[float] = []
+        self._first: list[float] | None = None  # medians of the first windows, until there are enough
+        self._in_use = 1.0  # times what is remembered, what calls took first
+
+    def begin(self) -> None:
+        """Take note that something has just been settled on, whose next calls say what it takes in use."""
+        self._recent.clear()
+        self._first, self._in_use, self._off = [], 1.0, 0
 
     def observe(self, seconds: float, reference: float) -> bool:
-        """Take in one call.  Return whether the machine has drifted from `reference`, the remembered run time.
+        """Take in one call.  Return whether the machine has drifted from `reference`, the remembered run time, or the
+        choice has come into doubt.
 
         Sampling costs an append; the median, every sixteenth call, two microseconds.
         """
         self._recent.append(seconds)
         if len(self._recent) < _WINDOW:
             return False
-        median = sorted(self._recent)[_WINDOW // 2]
+        middle = sorted(self._recent)[_WINDOW // 2]
         self._recent.clear()
-        limit = 1 + self._tolerance
-        self._off = self._off + 1 if median > limit * reference or median * limit < reference else 0
+        if self._first is not None:
+            return self._note_first(self._first, middle, reference)
+        limit, usual = 1 + self._tolerance, self._in_use * reference
+        self._off = self._off + 1 if middle > limit * usual or middle * limit < usual else 0
         if self._off < self._needed:
             return False
         self._off = 0
         self._needed *= 2
+        self.is_in_doubt = False
+        return True
+
+    def _note_first(self, first: list[float], middle: float, reference: float) -> bool:
+        """Take in one of the first windows.  Return whether they bring the choice into doubt.
+
+        Args:
+            first: the medians of those before it, to which its own is added.
+            middle: its median.
+            reference: what is remembered.
+        """
+        first.append(middle)
+        if len(first) < _FIRST_WINDOWS:
+            return False
+        self._first = None
+        if reference <= 0:
+            return False
+        in_use = median(first) / reference
+        self._in_use = min(max(in_use, 1 / _MOST_APART), _MOST_APART)
+        if self.is_in_doubt or in_use <= 1 + self._tolerance:
+            return False
+        self.is_in_doubt = True
         return True

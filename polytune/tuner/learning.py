@@ -52,7 +52,7 @@ class Learning(OnlineState):
             return
         self._ledger.compare(None, self._reference)
         if self._drift.observe(seconds, self._reference):
-            self._reopen()
+            self._drifted()
 
     def _take_in(
         self,
@@ -153,7 +153,7 @@ class Learning(OnlineState):
             count = len(times) if drifted is None else drifted + 1
             self._ledger.compare_best(reference, count)
             if drifted is not None:
-                self._reopen()
+                self._drifted()
         elif configuration is self._resting and not self._rests_disturbed:
             count = min(len(times), max(0, self._calls_of_rest - 1))
             self._calls_of_rest -= count

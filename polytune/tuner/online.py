@@ -319,6 +319,7 @@ class OnlineTuner(Choosing, Learning):
             best = self._search.best
             if self._settled is not None and best is not None and best[0] != self._settled:
                 self._settled, self._reference = best
+                self._drift.begin()
 
     def _snapshot(self, configurations: Sequence[Configuration]) -> Snapshot:
         with self._lock:

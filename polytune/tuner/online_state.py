@@ -91,8 +91,20 @@ class OnlineState:
         best = self._search.best
         if best is not None:
             self._settled, self._reference = best
+            self._drift.begin()
             self._log.tell(logging.INFO, "settled on", best[0], seconds_text(best[1]))
             self._changed(best[0])
+
+    def _drifted(self) -> None:
+        """Race again where what has been settled on takes longer than it did in the race; search again where it takes
+        longer, or less time, than its calls did."""
+        if not self._drift.is_in_doubt:
+            self._reopen()
+            return
+        if self._settled is not None:
+            self._log.tell(logging.INFO, "races again with", self._settled, "calls of it take longer than then")
+        self._settled = self._trial = None
+        self._search.confirm_again()
 
     def _reopen(self) -> None:
         """Measure again, from the best configurations known; what failed stays failed."""

@@ -40,6 +40,7 @@ _TUNED_VERSIONS = 3  # whose sizes are chosen too
 _WORTH_OF_SIZE = 0.95  # of the time before, from which on one size for all tiles is taken in place of the version's
 _WORTH_OF_ROWS = 0.8  # and tiles of few long rows
 _MOST_TURNS = 4  # of a thread, in which even pieces are tried
+_LONG_PIECE, _WRITTEN_OUT = 1024, 32  # iterations: of long pieces, whole turns of loops of several vectors
 _WORTH_OF_EVEN = 0.9  # and one tile for each thread: of more tiles, others take those of a thread that is disturbed
 _LEAST_ARITHMETIC = 0.6  # of that of the source order, below which an account has missed the loops that count
 _MOST_ARITHMETIC = 1.3
@@ -217,10 +218,14 @@ class Prediction:
         return any(each.pieces < self._threads <= each.extent for each in regions)
 
     def _even_sizes(self, extent: int) -> Iterator[int]:
-        """Sizes of pieces of a loop of which each thread has one, or a few, but for what the last one lacks."""
+        """Sizes of pieces of a loop of which each thread has one, or a few, but for what the last one lacks.
+
+        Of an innermost loop, LLVM computes what is left of each piece one vector, and one element, at a time.
+        """
         fewest = math.ceil(extent / (self._threads * _TRIED_SIZES[-1]))
         for turns in range(fewest, fewest + _MOST_TURNS):
-            yield max(1, math.ceil(extent / (self._threads * turns)))
+            size = max(1, math.ceil(extent / (self._threads * turns)))
+            yield size if size < _LONG_PIECE else -(-size // _WRITTEN_OUT) * _WRITTEN_OUT
 
     def _sizes_of_waves(self, start: Configuration, tiles: Sequence[str]) -> Iterator[dict[str, int]]:
         """Sizes by which each diagonal of tiles has as many as there are threads, or twice as many, all of one size:

@@ -256,6 +256,10 @@ class HierarchicalTuner:
         self._pending = None
         return True
 
+    def confirm_again(self) -> None:
+        """Have all that may be the best race once more, though the search has converged."""
+        self._standings.reopen()
+
     def resume(self, configuration: Configuration) -> None:
         """Ask next for something that was set aside."""
         self._agenda.resume(configuration)

@@ -87,6 +87,19 @@ def test_a_first_choice_leaves_no_thread_without_work(monkeypatch):
     assert all(region.is_serial or region.part_of_busiest(2) < 0.6 for region in prediction._account_of(first).regions)
 
 
+@pytest.mark.parametrize("extent", [2100, 300_000, 299_999, 1_000_001])
+def test_long_pieces_are_whole_turns_of_vectors_and_leave_no_thread_without_work(extent, monkeypatch):
+    def polynomial(x, out):
+        for i in range(x.shape[0]):
+            out[i] = (0.3 * x[i] - 1.1) * x[i] + 0.7
+
+    generated = polytune.Kernel(polynomial).generated(np.ones(8), np.ones(8))
+    prediction = expected_of(generated, monkeypatch, x_0=extent)
+    for size in prediction._even_sizes(extent):
+        assert size < 1024 or (size % 32 == 0 and size <= 4096)
+        assert busiest_of(extent, size, 2) < 0.5 + 0.03
+
+
 def test_few_steps_of_time_are_cut_for_all_threads(monkeypatch):
     u = np.ones((8, 8))
     prediction = expected_of(
