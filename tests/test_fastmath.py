@@ -146,6 +146,27 @@ def test_subscripts_of_numbers_that_are_known_to_be_none() -> None:
             kernel.run(configuration, np.arange(4.0), np.zeros(9))
 
 
+@pytest.mark.parametrize("native", ["1", "0"])
+def test_what_numbers_are_drawn_with_is_checked(native: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy refuses what compiled code has to leave to it."""
+    monkeypatch.setenv("POLYTUNE_NATIVE", native)
+
+    @polytune.kernel(fastmath=True)
+    def drawn(rng, low, high, scale, out):
+        for i in range(out.shape[0]):
+            out[i] = rng.uniform(low, high) + rng.normal(0.0, scale)
+
+    for low, high, scale in ((0.0, np.inf, 1.0), (np.nan, 1.0, 1.0), (0.0, 1.0, -1.0), (-1e308, 1e308, 1.0)):
+        with pytest.raises((ValueError, OverflowError)) as caught:
+            drawn(np.random.default_rng(1), low, high, scale, np.zeros(3))
+        with pytest.raises(caught.type):
+            drawn.__wrapped__(np.random.default_rng(1), low, high, scale, np.zeros(3))
+    found, wanted = np.zeros(50), np.zeros(50)
+    drawn(np.random.default_rng(1), 0.0, 1.0, 2.0, found)
+    drawn.__wrapped__(np.random.default_rng(1), 0.0, 1.0, 2.0, wanted)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
 def test_nan_leads_to_no_element_outside() -> None:
     """Comparisons with NaN may come out either way, and what follows from them is tested."""
     kernel = polytune.kernel(fastmath=True)(looked_up_by_extremum)

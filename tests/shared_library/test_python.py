@@ -233,3 +233,13 @@ def test_what_cannot_be_native_is_refused_with_reason_and_remedy(tmp_path: Path)
     ):
         build_library(kernels, tmp_path / "refused", level_names=level_names()[-1:])
     assert not (tmp_path / "refused").exists()
+
+
+def test_subscripts_of_floats_are_checked_with_fastmath(package, rng):
+    table, x, out = rng.random(8), rng.uniform(0.0, 12.0, 300), np.zeros(300)
+    package.looked_up(table, x, 1.5, out)
+    np.testing.assert_allclose(out, table[(x / 1.5).astype(int)] / 1.5, rtol=1e-14)
+    for number in (np.nan, np.inf, -1e300):
+        x[[7, 200]] = number
+        with pytest.raises(package.errors.SubscriptError, match="was out of range"):
+            package.looked_up(table, x, 1.5, out)

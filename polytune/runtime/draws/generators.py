@@ -11,6 +11,8 @@ from abc import ABC, abstractmethod
 from llvmlite import ir
 from numba.core import cgutils
 
+from polytune.runtime.intrinsics.plain_arithmetic import keep_function_plain
+
 __all__ = ["BIT", "DOUBLE", "WORD", "BitGenerator", "PythonGenerator", "UniformNumbers", "own_function"]
 
 BIT, HALF, WORD, DOUBLE = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.DoubleType()
@@ -99,7 +101,7 @@ class PythonGenerator(UniformNumbers):
 
 
 def own_function(module: ir.Module, name: str, kind: ir.FunctionType, write: object) -> ir.Function:
-    """A function that only its module sees, defined where it is used first.
+    """A function that only its module sees, defined where it is used first; it draws alike under ``fastmath``.
 
     Args:
         module: where it is used.
@@ -114,6 +116,7 @@ def own_function(module: ir.Module, name: str, kind: ir.FunctionType, write: obj
     function.linkage = "internal"
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     write(builder, *function.args)  # type: ignore[operator]
+    keep_function_plain(function)
     return function
 
 

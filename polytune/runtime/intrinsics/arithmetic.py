@@ -18,7 +18,7 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from polytune.fastmath import OF_EVERY_KERNEL
+from polytune.runtime.intrinsics.plain_arithmetic import keep_operands_plain
 from polytune.runtime.intrinsics.vector_types import Vector
 
 __all__ = [
@@ -166,28 +166,6 @@ def rounded(typing_context, value):
     return value(value), emit
 
 
-_PASSED_THROUGH = ("fneg", "fpext", "fptrunc", "select", "phi", "call")
-"""Operations on floats whose operands decide what they give, beside those of arithmetic."""
-
-
-def _use_plain_arithmetic(value: ir.Value) -> None:
-    """Have the arithmetic that a value is computed by no more licences than in kernels without ``fastmath``.
-
-    Numba and our own translation leave alone what has flags when they give a function those of its option.
-    """
-    rest, known = [value], set()
-    while rest:
-        node = rest.pop()
-        name = getattr(node, "opname", "")
-        is_arithmetic = name in ("fadd", "fsub", "fmul", "fdiv", "frem")
-        if id(node) in known or not (is_arithmetic or name in _PASSED_THROUGH):
-            continue
-        known.add(id(node))
-        if is_arithmetic and not node.flags:
-            node.flags.extend(sorted(OF_EVERY_KERNEL))
-        rest += [part for part in node.operands if isinstance(part, ir.Instruction)]
-
-
 @intrinsic
 def frozen(typing_context, value):
     """A float that is one and the same number wherever it is used, computed as without ``fastmath``.
@@ -200,7 +178,7 @@ def frozen(typing_context, value):
         raise TypingError(f"frozen takes a float, not {value}")
 
     def emit(context, builder, sig, args):
-        _use_plain_arithmetic(args[0])
+        keep_operands_plain(args[0])
         made = ir.Instruction(builder.block, args[0].type, "freeze", [args[0]])
         builder._insert(made)
         return made

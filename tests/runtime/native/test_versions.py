@@ -41,9 +41,9 @@ def results(generated: GeneratedKernel, kernel: Kernel) -> dict[str, list[np.nda
 
 
 @pytest.mark.parametrize("kernel", [*KINDS, *OTHERS], ids=lambda kernel: kernel.name)
-@pytest.mark.parametrize("strict", [False, True], ids=["not strict", "strict"])
-def test_both_compilers_agree(kernel: Kernel, strict: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    function = polytune.kernel(kernel.function, strict=strict)
+@pytest.mark.parametrize("mode", ["not strict", "strict", "fastmath"])
+def test_both_compilers_agree(kernel: Kernel, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function = polytune.kernel(strict=mode == "strict", fastmath=mode == "fastmath")(kernel.function)
     generated = function.generated(*arguments_of(kernel))
     own = results(generated, kernel)
     translated = [version for version in generated.module.VERSIONS if translation.is_at_hand(version.function)]
@@ -52,4 +52,8 @@ def test_both_compilers_agree(kernel: Kernel, strict: bool, monkeypatch: pytest.
     numbas = results(generated.again(), kernel)
     for version, arrays in own.items():
         for first, second in zip(arrays, numbas[version], strict=True):
-            np.testing.assert_allclose(first, second, rtol=0 if strict else 1e-13, atol=0, err_msg=version)
+            np.testing.assert_allclose(first, second, rtol=_DIFFERENCE[mode], atol=0, err_msg=version)
+
+
+_DIFFERENCE = {"strict": 0.0, "not strict": 1e-13, "fastmath": 1e-12}
+"""The relative difference that rounding may make."""
