@@ -272,7 +272,45 @@ def asked_now_and_then(A, B, out, tol, limit):
         for i in range(A.shape[0]):
             for j in range(1, A.shape[1]):
                 A[i, j] += A[i, j - 1] + step
+        if step % 3 == 1:
+            for i in range(A.shape[0]):
+                for j in range(A.shape[1]):
+                    B[i, j] -= A[i, j]
     out[1] = step
+
+
+def with_one_variable(A, B, out, tol, limit):
+    for step in range(2):
+        B[step] += A[0]
+    for step in range(limit, -2, -3):
+        if A[0, 0] > 4 * tol:
+            break
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] += step
+    for step in range(limit):
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                B[i, j] += A[i, j]
+        out[0] = step
+        if B[1, 1] > 9 * tol:
+            break
+    for step in range(limit - 1):
+        A[step % 7] += B[0]
+    out[1] = step
+
+
+def never_left(A, B, out, tol, limit):
+    last = 0
+    for step in range(limit, -2, -3):
+        if A[0, 0] > 4 * tol:
+            continue
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] += step
+        if last > 2:
+            return
+    out[0] = last
 
 
 def with_two_ends(A, B, out, tol, limit):
@@ -331,6 +369,8 @@ KERNELS = [
     at_the_start,
     in_the_middle_counting_down,
     asked_now_and_then,
+    with_one_variable,
+    never_left,
     with_two_ends,
     returning_from_inside,
     going_on_before_and_after,
@@ -353,8 +393,8 @@ KERNELS = [
     with_all_jumps,
     asked_and_left,
 ]
-FOR_ALL = [each for each in KERNELS if each is not nested]
-"""Those whose loops have no loops around."""
+FOR_ALL = [each for each in KERNELS if each not in (nested, never_left)]
+"""Those with loops that may end early and have no loops around."""
 
 
 def arguments(seed: int, tol: float, limit: int) -> list:

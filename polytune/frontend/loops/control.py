@@ -91,7 +91,8 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
         return
     first, last = (as_index(bound.expression) for bound in bounds)
     variable = node.target.id
-    iterator = _iterator_name(frame, variable)
+    iterator = _iterator_name(frame, variable, is_only=getattr(node, "ends", None) is not None)
+    frame.kernel.iterators.add(iterator)
     ending = ending_of(frame, node, iterator)
     if ending is not None:
         node = with_body(node, ending.body)
@@ -236,11 +237,20 @@ def _range(frame: Frame, node: ast.For) -> tuple[Value, Value, int]:
     return (constant(0), values[0], step) if len(values) == 1 else (values[0], values[1], step)
 
 
-def _iterator_name(frame: Frame, variable: str) -> str:
-    """A name for the iterator that no loop around, no parameter, no argument and no variable in memory has."""
+def _iterator_name(frame: Frame, variable: str, *, is_only: bool) -> str:
+    """A name for the iterator that no loop around, no parameter, no argument and no variable in memory has, nor any
+    loop that may end early: by its name it is told which statements are in that.
+
+    Args:
+        frame: where the loop stands.
+        variable: that of the loop.
+        is_only: whether no other loop may have it.
+    """
     kernel = frame.kernel
     used = {*frame.iterators, *kernel.parameters, *kernel.arrays, *kernel.knowledge.in_memory}
-    used |= {name for name, _ in kernel.signature.arguments}
+    used |= {name for name, _ in kernel.signature.arguments} | kernel.endings.keys()
+    if is_only:
+        used |= kernel.iterators
     if not frame.is_kernel:
         used |= kernel.taken
     candidate, suffix = variable, 0

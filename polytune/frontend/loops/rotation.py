@@ -141,7 +141,7 @@ def _certain(body: Sequence[Node], length: int, flag: str) -> set[Expression]:
         if len(skips) == len(others) and None not in skips:
             earliest = min(place for place in skips if place is not None)
             conditions = {part for each in others for part in each.conditions}
-            if _are_constant(conditions, body[earliest:]):
+            if _are_constant(conditions, first[earliest:]):
                 found[Compare("==", Element(name, (), "int64"), Constant(0, "int64"))] = length
     return {condition for condition, place in found.items() if _are_constant({condition}, body[place:])}
 
@@ -195,14 +195,11 @@ def _negated(condition: Expression) -> Expression:
 def _without(node: Node, certain: set[Expression]) -> Node | None:
     """A node without conditions that hold; None where some of it happens whether they do or not."""
     match node:
-        case Perform(operations=operations):
-            held = False
-            while True:
-                match operations:
-                    case (Branch(condition, operations, ()),) if _plain(condition) in certain:
-                        held = True
-                    case _:
-                        return replace(node, operations=operations) if held else None
+        case Perform((Branch(condition, then, ()),)) if _plain(condition) in certain:
+            inner = replace(node, operations=then)
+            return _without(inner, certain) or inner
+        case Perform():
+            return None
         case RangeLoop(body=body):
             inside = [_without(each, certain) for each in body]
             made = tuple(each for each in inside if each is not None)

@@ -236,6 +236,7 @@ class KernelWalk:
         lists: the arrays that are lists to Python.
         states: the arrays that stand for states which calls of the library change, by what they are.
         endings: the flags of loops that may end early, by their iterators, see `loops.ending`.
+        iterators: those of all loops of the source so far.
         raised: the variable that says which exception a function that is called has raised; empty where none does.
         exceptions: those, by their numbers from 1.
         obstacles: what is refused, as it is found.
@@ -271,6 +272,7 @@ class KernelWalk:
     stretched: dict[tuple[Place, ...], None] = field(default_factory=dict)
     captured: dict[Expression, CapturedValue] = field(default_factory=dict)
     endings: dict[str, str] = field(default_factory=dict)
+    iterators: set[str] = field(default_factory=set)
     most: dict[Expression, Expression] = field(default_factory=dict)
     bounds: set[str] = field(default_factory=set)
     assigned_integers: dict[str, list[AssignedInteger]] = field(default_factory=dict)

@@ -127,12 +127,17 @@ class ModelBuilder:
         if body is None:
             del self.loops[position:]
             return None
-        if node.iterator in self.flags:
+        if node.iterator in self.flags and self._is_written(self.flags[node.iterator]):
             self.ends.append(EarlyEnd(node.iterator, self.flags[node.iterator], node.start, node.step > 0))
         inside = self.statements[first:]
         self.loops[position] = ReportedLoop(node.variable, depth, tuple(s.name for s in inside), node.location)
         schedule = body.schedule.insert_partial_schedule(self._iterator_schedule(inside, depth, node.step))
         return SourceOrder(schedule, (SourceLoop(node.iterator, node.start, node.stop, node.step, body.nodes),))
+
+    def _is_written(self, array: str) -> bool:
+        """Return whether a statement so far writes to an array; to a flag none does where nothing ever sets it."""
+        accesses = (access for statement in self.statements for access in statement.accesses)
+        return any(access.array == array and access.is_write for access in accesses)
 
     @staticmethod
     def _iterator_schedule(statements: Sequence[Statement], depth: int, step: int) -> isl.MultiUnionPwAff:
