@@ -36,6 +36,7 @@ from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality
 from polytune.schedule.candidate import Attempted, Candidate, Known, Order, candidate_schedules
 from polytune.schedule.counting.counts import Counts, count
+from polytune.schedule.orders.banded import BANDED
 from polytune.schedule.orders.grouped import GROUPED
 from polytune.schedule.orders.scheduled import COINCIDENT, DISTRIBUTED, FUSED, REASSOCIATED, TILED
 from polytune.schedule.orders.source import SOURCE
@@ -130,12 +131,13 @@ TRANSFORMS = Transforms(
 """The transforms that may follow an order, as they are tried: first those that change its plan, then those that rewrite
 the loop IR of that."""
 
-ORDERS_AT_ONCE = (SOURCE, LIBRARY)
-"""The orders of a kernel whose others are deferred: large products of matrices take ten times as long in the source's
-loops as by NumPy's library."""
+ORDERS_AT_ONCE = (SOURCE, BANDED, LIBRARY)
+"""The orders of a kernel whose others are deferred: those that isl's scheduler is not asked for, and large products of
+matrices by NumPy's library, as they take ten times as long in the source's loops."""
 
-AT_ONCE = Transforms(of_plans=(PARALLEL,), of_loops=TRANSFORMS.of_loops)
-"""The transforms of a kernel whose others are deferred: those of the loop IR ask isl for nothing."""
+AT_ONCE = Transforms(of_plans=(PARALLEL, ACCUMULATED), of_loops=(REGISTERS, PACKED, UNROLLED, JAMMED, SCANNED, POINTS))
+"""The transforms of such a kernel: those that may make its first version, of which the ones of the loop IR ask isl for
+nothing."""
 
 Result = TypeVar("Result")
 
@@ -233,9 +235,9 @@ class Stages:
             return False
         attempt = replace(self, time=time, may_defer=False)
         attempt.__dict__.update((name, self.__dict__[name]) for name in ("scop", "dependences"))
-        _ = attempt.plans
-        if not time.was_short and time.used <= PLANNED_BY * WAIT:
-            _ = attempt.programs
+        for stage in ("candidates", "plans", "programs"):
+            if not time.was_short and time.used <= PLANNED_BY * WAIT:
+                getattr(attempt, stage)
         self.time.use(time.used - needed)
         if time.was_short or "_generated" not in attempt.__dict__:
             return False
@@ -302,8 +304,11 @@ class Stages:
     @_timed()
     def _generated(self) -> Attempted[Program]:
         made = make_programs(self.plans, self.target, self._transforms)
-        programs = compiled_in_time(made.made, FIRST_CALL - self.time.used)
-        return replace(made, made=first_of_each(programs) if self.defers else programs)
+        programs = made.made
+        if self.defers:  # without vectors there is nothing in bands that the loops as they are have not
+            programs = tuple(each for each in programs if each.has_vectors or each.recipe.order != BANDED)
+        programs = compiled_in_time(programs, FIRST_CALL - self.time.used)
+        return replace(made, made=first_of_each(programs, LIBRARY) if self.defers else programs)
 
     @cached_property
     @_timed()

@@ -23,7 +23,7 @@ from polytune.frontend.polyhedral.budget import PHASE_BUDGET, overtime, within_b
 from polytune.frontend.scop import Array, Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
-from polytune.schedule.candidate import Attempted, Candidate
+from polytune.schedule.candidate import Attempted, Candidate, Order
 from polytune.schedule.plan_transform import PlanTransform, options_of
 from polytune.schedule.planning import plan_parallel, plan_serial
 from polytune.schedule.private_sums import is_scattered, summed_by
@@ -318,12 +318,17 @@ def compiled_in_time(programs: Sequence[Program], seconds: float) -> tuple[Progr
     return (first, *(program for program in programs if program is not first))
 
 
-def first_of_each(programs: Sequence[Program]) -> tuple[Program, ...]:
-    """The first program of each order for a team of workers and the first one for one worker, as they come: what calls
-    run until there are more, and nothing that they would have to be written and compared for."""
-    found: dict[tuple[str, bool], Program] = {}
+def first_of_each(programs: Sequence[Program], apart: Order) -> tuple[Program, ...]:
+    """The first program for a team of workers and the first one for one worker, as they come: what calls run until
+    there are more, and nothing that they would have to be written and compared for.
+
+    Args:
+        programs: the most promising first.
+        apart: an order of which some are kept beside those of others.
+    """
+    found: dict[tuple[bool, bool], Program] = {}
     for program in programs:
-        found.setdefault((program.recipe.order.name, program.team), program)
+        found.setdefault((program.recipe.order == apart, program.team), program)
     return tuple(found.values())
 
 
