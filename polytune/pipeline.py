@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import field, replace
 from functools import cached_property, partial, wraps
 from types import FunctionType
@@ -60,6 +59,7 @@ from polytune.schedule.platforms.sharding import (
 from polytune.schedule.regions import Plan
 from polytune.schedule.rewrites.factoring import FACTORED
 from polytune.schedule.rewrites.library_products import LIBRARY
+from polytune.schedule.rewrites.matrix_products import multiplies_matrices
 from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.rewrites.step_blocks import BLOCKED
 from polytune.schedule.rewrites.transposition import TRANSPOSED
@@ -131,13 +131,20 @@ TRANSFORMS = Transforms(
 """The transforms that may follow an order, as they are tried: first those that change its plan, then those that rewrite
 the loop IR of that."""
 
-ORDERS_AT_ONCE = (SOURCE, BANDED, LIBRARY)
-"""The orders of a kernel whose others are deferred: those that isl's scheduler is not asked for, and large products of
-matrices by NumPy's library, as they take ten times as long in the source's loops."""
+AT_ONCE = (
+    (SOURCE, BANDED, LIBRARY),
+    Transforms(of_plans=(PARALLEL, ACCUMULATED), of_loops=(REGISTERS, PACKED, UNROLLED, JAMMED, SCANNED, POINTS)),
+)
+"""The orders and transforms of a kernel whose others are deferred: orders that isl's scheduler is not asked for,
+products of matrices by NumPy's library among them, and transforms that may make its first version, of which those of
+the loop IR ask isl for nothing."""
 
-AT_ONCE = Transforms(of_plans=(PARALLEL, ACCUMULATED), of_loops=(REGISTERS, PACKED, UNROLLED, JAMMED, SCANNED, POINTS))
-"""The transforms of such a kernel: those that may make its first version, of which the ones of the loop IR ask isl for
-nothing."""
+PRODUCTS_AT_ONCE = (SOURCE, DISTRIBUTED), Transforms(of_plans=(PARALLEL, ACCUMULATED), of_loops=(REGISTERS, PACKED))
+"""Those where products of matrices are not the library's, as in loops that nothing takes them out of: of nests apart,
+what follows is made in a fourth of the time of all versions."""
+
+MOST_OF_PRODUCTS = 1_200
+"""The largest kernel, by the constraints of its dependences, that has these at once, in some tenths of a second."""
 
 Result = TypeVar("Result")
 
@@ -216,8 +223,8 @@ class Stages:
 
     @cached_property
     def defers(self) -> bool:
-        """Return whether these are the versions of the source order, and that with products by the library, alone, as
-        the others take long to look for."""
+        """Return whether these are the versions of the source order, and those that products of matrices have, alone,
+        as the others take long to look for."""
         return self.may_defer and not self.devices and not self._are_made_at_once()
 
     def _are_made_at_once(self) -> bool:
@@ -245,12 +252,11 @@ class Stages:
         return True
 
     @property
-    def _orders(self) -> tuple[Order, ...]:
-        return ORDERS_AT_ONCE if self.defers else ORDERS
-
-    @property
     def _transforms(self) -> Transforms:
-        return AT_ONCE if self.defers else TRANSFORMS
+        if not self.defers:
+            return TRANSFORMS
+        has_nests = any(candidate.order == DISTRIBUTED for candidate in self.candidates)
+        return PRODUCTS_AT_ONCE[1] if has_nests else AT_ONCE[1]
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -285,14 +291,24 @@ class Stages:
     @cached_property
     @_timed(0.5)
     def _scheduled(self) -> Attempted[Candidate]:
-        # The call that others are left for waits for what is not: it is to take no longer again.
-        limit = ProcessorTime(WAIT).running() if self.defers else nullcontext()
-        with limit:
-            found = candidate_schedules(
-                self.dependences, self._orders, lambda candidate: is_of_source(candidate) and check_legality(candidate)
-            )
+        found = self._scheduled_at_once() if self.defers else self._in_orders(ORDERS)
         # The source order is legal, and complete, whether or not isl can prove it in time.
         check_legality(found.made[0])
+        return found
+
+    def _in_orders(self, orders: tuple[Order, ...]) -> Attempted[Candidate]:
+        return candidate_schedules(
+            self.dependences, orders, lambda candidate: is_of_source(candidate) and check_legality(candidate)
+        )
+
+    def _scheduled_at_once(self) -> Attempted[Candidate]:
+        """Return what is not deferred, in a time that is no longer than what was waited for the others."""
+        with ProcessorTime(WAIT).running():
+            found = self._in_orders(AT_ONCE[0])
+            is_by_library = any(candidate.order == LIBRARY for candidate in found.made)
+            is_small = self.dependences.constraints <= MOST_OF_PRODUCTS
+            if not is_by_library and is_small and multiplies_matrices(self.scop):
+                found = self._in_orders(PRODUCTS_AT_ONCE[0])
         return found
 
     @cached_property
@@ -308,7 +324,7 @@ class Stages:
         if self.defers:  # without vectors there is nothing in bands that the loops as they are have not
             programs = tuple(each for each in programs if each.has_vectors or each.recipe.order != BANDED)
         programs = compiled_in_time(programs, FIRST_CALL - self.time.used)
-        return replace(made, made=first_of_each(programs, LIBRARY) if self.defers else programs)
+        return replace(made, made=first_of_each(programs, (LIBRARY, DISTRIBUTED)) if self.defers else programs)
 
     @cached_property
     @_timed()

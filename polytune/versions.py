@@ -5,7 +5,7 @@ The orders and transforms that there are come from outside, as tables; nothing h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field, replace
 from functools import partial
@@ -318,18 +318,19 @@ def compiled_in_time(programs: Sequence[Program], seconds: float) -> tuple[Progr
     return (first, *(program for program in programs if program is not first))
 
 
-def first_of_each(programs: Sequence[Program], apart: Order) -> tuple[Program, ...]:
+def first_of_each(programs: Sequence[Program], apart: Collection[Order]) -> tuple[Program, ...]:
     """The first program for a team of workers and the first one for one worker, as they come: what calls run until
     there are more, and nothing that they would have to be written and compared for.
 
     Args:
         programs: the most promising first.
-        apart: an order of which some are kept beside those of others.
+        apart: orders of which all are kept beside those of others.
     """
-    found: dict[tuple[bool, bool], Program] = {}
+    firsts: dict[bool, Program] = {}
     for program in programs:
-        found.setdefault((program.recipe.order == apart, program.team), program)
-    return tuple(found.values())
+        if program.recipe.order not in apart:
+            firsts.setdefault(program.team, program)
+    return tuple(each for each in programs if each.recipe.order in apart or each is firsts[each.team])
 
 
 def size_of(program: Program) -> int:

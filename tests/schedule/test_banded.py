@@ -12,7 +12,7 @@ import pytest
 
 import polytune
 from polytune import kernel_modules, pipeline
-from polytune.pipeline import AT_ONCE, ORDERS_AT_ONCE, Stages
+from polytune.pipeline import AT_ONCE, Stages
 from polytune.runtime.modules.cache import ModuleCache
 from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality
@@ -99,33 +99,36 @@ def bands(node: isl.ScheduleNode) -> list[int]:
     return own + [each for place in range(node.n_children()) for each in bands(node.child(place))]
 
 
+ORDERS = AT_ONCE[0][:2]
+"""The source order, and that with loops joined in bands."""
+
 JOINED = {products: [2, 1], updates: [1, 1, 3], of_one_row: [2, 1], backwards: [1, 1, 2, 1]}
 
 
 @pytest.mark.parametrize("function", JOINED)
 def test_loops_that_may_be_interchanged_join(function: Callable[..., Any]) -> None:
     dependences = Stages(function, SIGNATURE).dependences
-    _, found = candidate_schedules(dependences, ORDERS_AT_ONCE).made
+    _, found = candidate_schedules(dependences, ORDERS).made
     assert bands(found.schedule.get_root()) == JOINED[function]
 
 
 def test_loops_that_are_not_for_registers_stay_as_they_are() -> None:
     dependences = Stages(without_sums, SIGNATURE).dependences
-    found = candidate_schedules(dependences, ORDERS_AT_ONCE)
+    found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"] and not found.given_up
 
 
 def test_the_source_order_is_left_where_isl_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     dependences = Stages(products, SIGNATURE).dependences
     monkeypatch.setattr(banded, "PHASE_BUDGET", 1)
-    found = candidate_schedules(dependences, ORDERS_AT_ONCE)
+    found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"] and found.given_up == ("banded",)
 
 
 @pytest.mark.parametrize("name", [*SMALL, *POLYBENCH])
 def test_the_order_is_legal(name: str) -> None:
     case: Case = SMALL[name] if name in SMALL else polybench_case(name)
-    found = candidate_schedules(case.stages.dependences, ORDERS_AT_ONCE)
+    found = candidate_schedules(case.stages.dependences, ORDERS)
     assert not found.given_up
     for candidate in found.made:
         assert is_of_source(candidate) and check_legality(candidate)
@@ -137,8 +140,8 @@ def test_the_order_is_legal(name: str) -> None:
 def test_versions_are_right(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, function: Callable[..., Any], strict: bool
 ) -> None:
-    monkeypatch.setattr(pipeline, "ORDERS", ORDERS_AT_ONCE)
-    monkeypatch.setattr(pipeline, "TRANSFORMS", AT_ONCE)
+    monkeypatch.setattr(pipeline, "ORDERS", ORDERS)
+    monkeypatch.setattr(pipeline, "TRANSFORMS", AT_ONCE[1])
     cache = ModuleCache(tmp_path)
     monkeypatch.setattr(kernel_modules, "module_cache", lambda: cache)
     kernel = polytune.kernel(background=False, strict=strict)(function)

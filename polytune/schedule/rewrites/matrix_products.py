@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from itertools import combinations
 
 import islpy as isl
 
@@ -103,6 +104,26 @@ def matrix_product(statement: Statement, scop: Scop) -> MatrixProduct | None:
     left, right = sides
     ranges = axes[first], axes[second], axes[inner]
     return MatrixProduct(statement, target, left, right, others, subtracts, *ranges, whole is not None)
+
+
+def multiplies_matrices(scop: Scop) -> bool:
+    """Return whether a statement, in whatever loops it is, adds up products of two elements along a loop, each of them
+    with subscripts of the target's that the other one has not: so that each is used again for a row, or a column, of
+    the target, and loops that keep it are many times faster than those of the source."""
+    return any(_multiplies_matrices(statement) for statement in scop.statements)
+
+
+def _multiplies_matrices(statement: Statement) -> bool:
+    match statement.operations:
+        case (Assign() as operation,) if statement.reduction is not None and not statement.is_opaque:
+            update = _update(operation)
+        case _:
+            return False
+    own = iterators_in(operation.target)
+    factors = [iterators_in(each) for each in (update[1] if update else ()) if isinstance(each, Element)]
+    return any(
+        (one & other) - own and (one - other) & own and (other - one) & own for one, other in combinations(factors, 2)
+    )
 
 
 def _update(operation: Assign) -> tuple[bool, tuple[Expression, ...]] | None:
