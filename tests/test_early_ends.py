@@ -7,6 +7,7 @@ import pytest
 
 import polytune
 from polytune.frontend.expression import Branch
+from polytune.runtime.modules.generated import local_arrays
 from tests.every_version import check_versions, stages_of
 
 
@@ -530,3 +531,23 @@ def test_a_while_under_a_condition_that_does_not_hold_ends():
         kernel(*found)
         for before, after in zip(wanted[:3], found[:3], strict=True):
             np.testing.assert_allclose(after, before)
+
+
+def test_memory_stays_as_long_as_a_helper_may_read_it(monkeypatch):
+    """One that is left behind asks whether the loop has ended, by a flag in it."""
+    values = arguments(0, 4.0, 9)
+    kernel = polytune.kernel(converging)
+    functions = kernel.generated(*values).functions
+    run, contexts, given = functions.run, [], []
+
+    def leaving(function, team, context, workers):
+        run(function, team, context, workers)
+        context.is_left = True
+        contexts.append(context)
+
+    monkeypatch.setattr(functions, "run", leaving)
+    monkeypatch.setattr(local_arrays, "give_back", lambda arrays: given.extend(arrays))
+    kernel.run({"version": "source"}, *values)
+    (context,) = contexts
+    assert any(isinstance(each, np.ndarray) for each in context.owner[1])
+    assert not given

@@ -68,7 +68,7 @@ _UNTIL_END = 100
 """The most iterations that a loop is taken to have that may end early."""
 
 _OF_SIZES = (Constant, ParameterValue, Binary, Unary)
-"""What the bounds of loops consist of that sizes say."""
+"""The parts of bounds of loops that follow from sizes alone."""
 
 
 def write_works(writer: SourceWriter, programs: Sequence[Program], scop: Scop) -> None:

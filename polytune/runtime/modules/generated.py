@@ -276,7 +276,11 @@ class GeneratedKernel(ArgumentPlaces):
         self.functions.run(version.function, version.team, context, workers)
         seconds = time.perf_counter() - start
         value = self._value(invocation.values, invocation.parameters, scratch)
-        local_arrays.give_back(scratch[k] for k in self._reused)
+        if context.is_left:
+            # A helper that is left behind may still ask whether a loop has ended, by a flag that is in this memory.
+            context.owner = context.owner, scratch
+        else:
+            local_arrays.give_back(scratch[k] for k in self._reused)
         return Outcome(value, seconds, compile_seconds)
 
     def can_bind(self, configuration: Mapping[str, Any]) -> bool:
