@@ -312,6 +312,14 @@ def number(value: Value) -> Value:
     return cast(value, "int64", weak=True) if value.dtype == "bool" else value
 
 
+def meets_truth_value(left: Value, right: Value) -> bool:
+    """Return whether a number of Python's meets a truth value of NumPy's: what comes of it is a number of NumPy's."""
+    return any(
+        one.dtype == "bool" and not one.weak and other.weak and other.dtype != "bool"
+        for one, other in ((left, right), (right, left))
+    )
+
+
 def truth(value: Value) -> Value:
     """The value as a condition: itself if bool, else ``value != 0``."""
     return value if value.dtype == "bool" else compare("!=", value, constant(0))

@@ -37,7 +37,9 @@ def _compare_results(what: str, wanted: Any, found: Any, sample: Sample, bounds:
         raise Difference(f"returned {found!r}, not {wanted!r}")
     if wanted is None:
         return
-    if isinstance(wanted, np.ndarray) is not isinstance(found, np.ndarray):
+    # What NumPy has as an array of no dimensions, as np.where(1.0, 0, 1), is a number in compiled code.
+    has_extents = isinstance(wanted, np.ndarray) and wanted.ndim > 0
+    if has_extents is not isinstance(found, np.ndarray):
         raise Difference(f"{what} is of type {type(found).__name__}, not {type(wanted).__name__}")
     first, second = np.asarray(wanted), np.asarray(found)
     if first.shape != second.shape:

@@ -326,7 +326,12 @@ def chosen(frame: Frame, node: ast.AST, test: Operand, then: Operand, otherwise:
     """
 
     def build(values: list[Value]) -> Value:
-        return promotion.select(promotion.truth(values[0]), values[1], values[2])
+        sides = values[1:]
+        # Also a side that is known to be chosen has the type of both, and is no number of Python's own.
+        if any(each.dtype != "bool" for each in sides):
+            dtype = promotion.join(*map(promotion.kind_of, sides)).dtype
+            sides = [each if each.dtype == dtype else promotion.cast(each, dtype) for each in sides]
+        return replace(promotion.select(promotion.truth(values[0]), *sides), weak=False)
 
     return elementwise(frame, node, build, [test, then, otherwise])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.sizes import require_exponent, require_range
@@ -61,6 +62,9 @@ def combined(frame: Frame, node: ast.AST, symbol: str, left: Value, right: Value
         require_range(frame, node, left, dtype)
         require_range(frame, node, right, dtype)
     if symbol not in bits.OPERATORS:
+        if promotion.meets_truth_value(left, right):
+            made = combined(frame, node, symbol, promotion.number(left), promotion.number(right))
+            return replace(made, weak=False)
         left, right = promotion.number(left), promotion.number(right)
         if symbol == "**":
             require_exponent(frame, node, promotion.kind_of(left), right)
