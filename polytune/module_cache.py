@@ -51,6 +51,7 @@ COMPILER = (
     "signature.py",
     "conversions.py",
     "draws.py",
+    "fastmath.py",
 )
 """The folders and files of this package that generated text depends on."""
 

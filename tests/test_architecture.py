@@ -26,6 +26,7 @@ SHARED = {
     "polytune.draws",
     "polytune.environment",
     "polytune.errors",
+    "polytune.fastmath",
     "polytune.records",
     "polytune.relations",
     "polytune.files",
