@@ -21,7 +21,7 @@ def intervals_of(points: isl.Set) -> tuple[isl.Set, ...] | None:
 
 
 def hull_of(points: isl.Set) -> tuple[isl.Set, ...]:
-    """What lies between the first and the last coordinate along each axis of a set, ``[p] -> { [a] }``.
+    """The intervals between the first and the last coordinate along each axis of a set, ``[p] -> { [a] }``.
 
     Args:
         points: the set, of one dimension or more.

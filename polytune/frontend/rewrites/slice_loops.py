@@ -67,7 +67,7 @@ def _from_beginning(loop: RangeLoop, locations: ElementLocations) -> RangeLoop:
 
 
 def _beginning(loop: RangeLoop) -> Expression | None:
-    """What is added to a loop's variable in all subscripts with it, the same variables of loops around and a number;
+    """The sum added to a loop's variable in all subscripts with it, the same variables of loops around and a number;
     None where it stands anywhere else."""
     variable = LoopVariable(loop.iterator)
     if not all(_is_in_subscripts_alone(part, variable) for part in _expressions(loop.body)):
