@@ -1,4 +1,4 @@
-"""The types of numbers that are returned, by which versions of NumPy's since 2.0 promote (NEP 50)."""
+"""Numbers of all types of NumPy's as arguments and results: how they promote (NEP 50), and what sizes they are."""
 
 # mypy: ignore-errors
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import polytune
+import polytune.errors
 
 
 def either_side(x, m):
@@ -42,3 +43,47 @@ def test_types_are_numpys(function: Callable[..., Any], dtype: str) -> None:
     for mine, right in zip(found, function(*arguments), strict=True):
         assert np.asarray(mine).dtype == np.asarray(right).dtype
         np.testing.assert_array_equal(mine, right)
+
+
+def between(m, B, A, n):
+    for i in range(abs(n - m)):
+        B[n - i, 0] = 1.0
+    for _ in range(1, m):
+        for k in range(1, n):
+            A[0, k] = 1.0
+
+
+def stepped(m, B, A, n):
+    for i in range(n):
+        A[0, i // 2] = B[n - i, 0]
+
+
+@pytest.mark.parametrize("integer", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64])
+@pytest.mark.parametrize("function", [between, stepped])
+def test_arguments_are_checked_whatever_type_sizes_have(function: Callable[..., Any], integer: type) -> None:
+    """What is computed of sizes to check accesses is computed of Python's integers, which hold it."""
+    for n, rows in ((7, 8), (100, 101), (127, 128)):
+        arguments = (0, np.arange(2.0 * rows).reshape(rows, 2), np.zeros((1, rows)), integer(n))
+        found = arguments[0], *(each.copy() for each in arguments[1:3]), arguments[3]
+        function(*arguments)
+        polytune.kernel(function)(*found)
+        for mine, right in zip(found[1:3], arguments[1:3], strict=True):
+            np.testing.assert_array_equal(mine, right)
+        with pytest.raises(polytune.errors.PolytuneError):
+            polytune.kernel(function)(0, np.zeros((rows - 1, 2)), np.zeros((1, rows)), integer(n))
+
+
+def squares(n):
+    A = np.ones((n, n))
+    B = A + n
+    return (B @ A).sum(), n, A, np.arange(n), np.linspace(0, 1, n), np.eye(n), np.ones(2 * (n // 2))
+
+
+@pytest.mark.parametrize("n", [np.int16(190), np.uint8(100), np.int8(90), np.int32(300), np.uint16(33), np.int64(5)])
+def test_local_arrays_have_the_sizes_that_integers_of_numpy_say(n: Any) -> None:
+    """Also where as many elements, or bytes, are more than their type holds."""
+    kernel = polytune.kernel(squares)
+    for _ in range(3):
+        for mine, right in zip(kernel(n), squares(n), strict=True):
+            np.testing.assert_allclose(mine, right, rtol=1e-12)
+            assert np.shape(mine) == np.shape(right) and np.asarray(mine).dtype == np.asarray(right).dtype

@@ -16,6 +16,7 @@ from polytune.frontend.generated_names import MARK
 from polytune.frontend.polyhedral.bounds import BoundsCondition
 from polytune.frontend.polyhedral.unassigned import UnassignedRead
 from polytune.frontend.scop import Report, Scop, SizeCondition
+from polytune.signature import ScalarType
 
 
 def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) -> None:
@@ -51,6 +52,7 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
     writer.line()
     with writer.indented(f"def check({', '.join([*names, '*', f'{MARK}places={MARK}PLACES'])}):"):
         writer.line('"""Raise unless every access lies inside its array."""')
+        write_integers(writer, scop)
         bounds = [condition for condition in conditions if isinstance(condition, BoundsCondition)]
         extents = dict.fromkeys(extent for condition in bounds for extent in condition.extents)
         for name, array, dimension in extents:
@@ -152,6 +154,21 @@ def mentions(condition: isl.Set, name: str) -> bool:
     return position >= 0 and condition.involves_dims(isl.dim_type.param, position, 1)
 
 
+def integers_of_numpy(scop: Scop) -> tuple[str, ...]:
+    """The arguments that are integers of NumPy's and parameters: functions of these are affine, and do not wrap."""
+    parameters = {parameter.name for parameter in scop.parameters}
+    arguments = scop.signature.arguments
+    return tuple(
+        name for name, kind in arguments if name in parameters and isinstance(kind, ScalarType) and not kind.weak
+    )
+
+
+def write_integers(writer: SourceWriter, scop: Scop) -> None:
+    """Write what makes Python's integers of them, which hold whatever is computed of them."""
+    for name in integers_of_numpy(scop):
+        writer.line(f"{name} = {MARK}int({name})")
+
+
 def write_index_checks(writer: SourceWriter, scop: Scop) -> None:
     """Write ``check_indexes(<arguments>, <parameters>)``, which raises SubscriptError where a number in an index array
     is out of range."""
@@ -173,6 +190,7 @@ def write_index_checks(writer: SourceWriter, scop: Scop) -> None:
     writer.line()
     with writer.indented(f"def check_indexes({names}):"):
         writer.line('"""Raise unless all numbers in index arrays are in range."""')
+        write_integers(writer, scop)
         for number, check in enumerate(scop.checks):
             test = convert_expression(build.expr_from_set(check.executed))
             box = ", ".join(f"{text(low)}:{text(high)} + 1" for low, high in zip(check.low, check.high, strict=True))

@@ -6,7 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polytune.codegen.checks import report_text, write_checks, write_index_checks
+from polytune.codegen.checks import (
+    integers_of_numpy,
+    report_text,
+    write_checks,
+    write_index_checks,
+    write_integers,
+)
 from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
 from polytune.codegen.module_header import calls_library, header_text, made_generators
 from polytune.codegen.names import module_namespace
@@ -16,7 +22,7 @@ from polytune.codegen.python_expressions import expression_text, result_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
 from polytune.codegen.work import write_works
-from polytune.frontend.expression import Constant, Element, Expression
+from polytune.frontend.expression import Constant, Element, Expression, Extent
 from polytune.frontend.generated_names import MARK, REPORT, generated
 from polytune.frontend.polyhedral.bounds import BoundsCondition
 from polytune.frontend.polyhedral.unassigned import UnassignedRead
@@ -96,11 +102,14 @@ def _write_preconditions(writer: SourceWriter, scop: Scop) -> None:
 def _write_parameters(writer: SourceWriter, scop: Scop) -> None:
     with writer.indented(f"def parameters({', '.join(_arguments(scop))}):"):
         writer.line('"""The integers that everything else is a function of."""')
-        names = [parameter.name for parameter in scop.parameters]
+        own = integers_of_numpy(scop)
+        names = []
         for parameter in scop.parameters:
             text = expression_text(parameter.source, compiled=False)
             if text != parameter.name:
                 writer.line(f"{parameter.name} = {text}")
+            is_own = parameter.name in own or not (text == parameter.name or isinstance(parameter.source, Extent))
+            names.append(f"{MARK}int({parameter.name})" if is_own else parameter.name)
         writer.line(f"return ({''.join(f'{name}, ' for name in names)})")
     writer.line()
     writer.line()
@@ -110,6 +119,7 @@ def _write_scratch(writer: SourceWriter, scop: Scop) -> None:
     storage = storage_of(scop)
     with writer.indented(f"def scratch({', '.join(_with_parameters(scop))}):"):
         writer.line('"""Memory for local arrays and for scalars that workers share, for one call."""')
+        write_integers(writer, scop)
         for name in storage.scratch:
             array = scop.array(name)
             memory = constant_name(name) if array.role is ArrayRole.CONSTANT else _allocation(array)
@@ -153,6 +163,7 @@ def _write_memory(writer: SourceWriter, scop: Scop) -> None:
     its elements begin with, or the constant array that it is."""
     with writer.indented(f"def memory({', '.join(_with_parameters(scop))}):"):
         writer.line('"""The shape, dtype and first value of each local array and shared scalar."""')
+        write_integers(writer, scop)
         writer.line(f"{MARK}described = []")
         for name in storage_of(scop).scratch:
             array = scop.array(name)

@@ -205,7 +205,7 @@ class ArrayCall:
                 return normal(as_index(value.expression))
             derived = derive(self.frame, self.frame.kernel.fresh("size"), value)
             if derived is not None:
-                return derived.expression
+                return as_index(derived.expression)
             return size_of_data(self.frame, node, value)
         error = self.refusal(
             f"the size {self.frame.source.segment(node)} of an array is no integer",
