@@ -139,7 +139,7 @@ AT_ONCE = (
 products of matrices by NumPy's library among them, and transforms that may make its first version, of which those of
 the loop IR ask isl for nothing."""
 
-PRODUCTS_AT_ONCE = (SOURCE, DISTRIBUTED), Transforms(of_plans=(PARALLEL, ACCUMULATED), of_loops=(REGISTERS, PACKED))
+PRODUCTS_AT_ONCE = (SOURCE, BANDED, DISTRIBUTED), AT_ONCE[1]
 """Those where products of matrices are not the library's, as in loops that nothing takes them out of: of nests apart,
 what follows is made in a fourth of the time of all versions."""
 

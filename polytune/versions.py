@@ -319,18 +319,18 @@ def compiled_in_time(programs: Sequence[Program], seconds: float) -> tuple[Progr
 
 
 def first_of_each(programs: Sequence[Program], apart: Collection[Order]) -> tuple[Program, ...]:
-    """The first program for a team of workers and the first one for one worker, as they come: what calls run until
-    there are more, and nothing that they would have to be written and compared for.
+    """The first program of each order for a team of workers, and the first one of all for one worker, as they come:
+    what calls choose from until there are more, and nothing that they would have to be written and compared for.
 
     Args:
         programs: the most promising first.
-        apart: orders of which all are kept beside those of others.
+        apart: orders of which all are kept.
     """
-    firsts: dict[bool, Program] = {}
+    firsts: dict[str, Program] = {}
     for program in programs:
         if program.recipe.order not in apart:
-            firsts.setdefault(program.team, program)
-    return tuple(each for each in programs if each.recipe.order in apart or each is firsts[each.team])
+            firsts.setdefault(program.recipe.order.name if program.team else "", program)
+    return tuple(each for each in programs if each.recipe.order in apart or each in firsts.values())
 
 
 def size_of(program: Program) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import pytest
 
 import polytune
 from polytune import kernel_modules, pipeline
+from polytune.codegen.transform import Target
 from polytune.deferred.packing import pack, unpack
 from polytune.frontend.analyse import lower_function
 from polytune.frontend.polyhedral.budget import ProcessorTime, is_time_left, note_shortage
@@ -269,6 +271,30 @@ def test_versions_of_products_that_do_not_wait_are_right(monkeypatch, dtype, str
         assert ("library" in names) == by_library
         assert by_library or ("distributed" if dtype == "complex128" else "distributed_packed") in names
         check_versions(function, stages, arguments)
+
+
+def cosines(x, out):
+    for a in range(x.shape[0]):
+        for b in range(x.shape[0]):
+            both = 0.0
+            first = 0.0
+            second = 0.0
+            for k in range(x.shape[1]):
+                both += x[a, k] * x[b, k]
+                first += x[a, k] * x[a, k]
+                second += x[b, k] * x[b, k]
+            out[a, b] = both / math.sqrt(first * second)
+
+
+def test_there_is_a_version_of_each_order_for_a_team_to_choose_from(monkeypatch):
+    """Loops joined in bands need not be faster than those of the source, as where rows are added up in order."""
+    monkeypatch.setattr(pipeline, "FEW_CONSTRAINTS", -1)
+    monkeypatch.setattr(pipeline, "MANY_CONSTRAINTS", -1)
+    x = np.random.default_rng(2).random((7, 5))
+    stages = replace(stages_of(cosines, [x, np.zeros((7, 7))], target=Target()), may_defer=True)
+    teams = [program.recipe.order.name for program in stages.programs if program.team]
+    assert sorted(teams) == ["banded", "source"]
+    check_versions(cosines, stages, [x, np.zeros((7, 7))])
 
 
 def test_no_product_of_matrices_is_looked_for_in_large_kernels(monkeypatch):
