@@ -290,6 +290,7 @@ def test_there_is_a_version_of_each_order_for_a_team_to_choose_from(monkeypatch)
     """Loops joined in bands need not be faster than those of the source, as where rows are added up in order."""
     monkeypatch.setattr(pipeline, "FEW_CONSTRAINTS", -1)
     monkeypatch.setattr(pipeline, "MANY_CONSTRAINTS", -1)
+    monkeypatch.setattr(pipeline, "WAIT", 100.0)
     x = np.random.default_rng(2).random((7, 5))
     stages = replace(stages_of(cosines, [x, np.zeros((7, 7))], target=Target()), may_defer=True)
     teams = [program.recipe.order.name for program in stages.programs if program.team]
