@@ -1,4 +1,4 @@
-"""The licences that a kernel gives LLVM over its floating-point arithmetic, as Numba's option ``fastmath`` gives them.
+"""The flags of LLVM that a kernel has for its floating-point arithmetic, as Numba's option ``fastmath`` gives them.
 
 The names are those of LLVM's fast-math flags (LLVM's Language Reference, "Fast-Math Flags").  What a kernel's checks
 rest on has none of them: conversions of floats to integers see the number that is there, as without the option

@@ -1,4 +1,4 @@
-"""The option ``fastmath``: LLVM's licences over arithmetic, and the checks that do without them."""
+"""The option ``fastmath``: LLVM's flags of arithmetic, and the checks that do without them."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def applications(
     corpus: Annotated[str, typer.Option(help=f"Which corpus: {', '.join(CORPORA)}.")] = "loops",
     repeats: Annotated[int, typer.Option(min=1, help="How many processes of each kind are measured.")] = 3,
     seconds: Annotated[float, typer.Option(min=0, help="How long tuned processes go on; 0 for none of them.")] = 15,
-    fastmath: Annotated[bool, typer.Option("--fastmath", help="Give polytune the licences that Numba has.")] = False,
+    fastmath: Annotated[bool, typer.Option("--fastmath", help="Give polytune the flags that Numba has.")] = False,
     threads: program.Threads = None,
     output: program.Output = None,
     as_json: program.Json = False,

@@ -90,7 +90,7 @@ def compare(
         seconds: how long tuned processes go on; none are run where that is 0.
         report: is told what is being done.
         calls: how often a program calls the kernel; by default as its case says.
-        fastmath: whether polytune has the licences that Numba has.
+        fastmath: whether polytune has the flags that Numba has.
 
     Raises:
         ChildError: a process failed.

@@ -27,7 +27,7 @@ LATE = 300
 
 
 def compiled(case: Case, compiler: str, unlimited: bool) -> Callable[..., Any]:
-    """The kernel as a user of a compiler has it: with the decorator swapped, and nothing else, or with the licences
+    """The kernel as a user of a compiler has it: with the decorator swapped, and nothing else, or with the flags
     that Numba has."""
     if compiler == "numba":
         from numba import njit

@@ -1,4 +1,4 @@
-"""Arithmetic that has no more licences than that of kernels without ``fastmath``.
+"""Arithmetic that has no more flags than that of kernels without ``fastmath``.
 
 Numba, and our own translation with it, give the flags of a function's ``fastmath`` to each instruction when the
 function is written.  Those marked here take of them what every kernel has that is not strict: checks rest on them, of
