@@ -87,3 +87,31 @@ def test_local_arrays_have_the_sizes_that_integers_of_numpy_say(n: Any) -> None:
         for mine, right in zip(kernel(n), squares(n), strict=True):
             np.testing.assert_allclose(mine, right, rtol=1e-12)
             assert np.shape(mine) == np.shape(right) and np.asarray(mine).dtype == np.asarray(right).dtype
+
+
+def drawn_numbers(x, rng):
+    start = np.random.randint(1, 5)
+    for i in range(len(x)):
+        start -= x[i]
+    return (
+        start,
+        np.random.random() * x[0],
+        np.random.choice(5) * x[0],
+        rng.normal() * x[0],
+        rng.poisson(3.0) * x[0],
+        rng.choice(4) * x[0],
+        rng.integers(1, 5) * x[0],
+        rng.random(3) * x[0],
+    )
+
+
+def test_numbers_that_are_drawn_are_pythons() -> None:
+    """But for those of ``rng.integers``, and arrays."""
+    x = np.ones(4, np.float32)
+    results = []
+    for call in (drawn_numbers, polytune.kernel(drawn_numbers)):
+        np.random.seed(3)
+        results.append(call(x, np.random.default_rng(4)))
+    for right, mine in zip(*results, strict=True):
+        assert np.asarray(mine).dtype == np.asarray(right).dtype
+        np.testing.assert_array_equal(mine, right)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.drawn_numbers import STATES, drawn_number
+from polytune.frontend.array_expressions.drawn_numbers import STATES, drawn_number, of_python
 from polytune.frontend.array_expressions.library import library_call
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.lowering.meanings import ValueBinding
@@ -42,7 +42,7 @@ def _chosen(source: str, name: str) -> Callable[[ArrayCall], Operand]:
         if not isinstance(place, Value):
             raise call.refusal(f"{call.name} of something that is no array and no integer", "pass one of these")
         if not is_array:
-            return place
+            return of_python(place)
         element = ast.Subscript(call.argument(name), call.frame.named(ValueBinding(place)), ast.Load())
         return call.evaluate(call.frame, placed(element, call.node))
 
@@ -71,7 +71,8 @@ def _by_library(
     dtype = among.dtype if isinstance(among, ArrayValue) and among.ndim else "int64"
     given = [among, *probabilities, *generator]
     text = f"{owner}.choice{options}"
-    return library_call(call.frame, call.node, text, given, [(shape, dtype)], state=STATES[source])[0]
+    (found,) = library_call(call.frame, call.node, text, given, [(shape, dtype)], state=STATES[source])
+    return found if isinstance(among, ArrayValue) and among.ndim else of_python(found)
 
 
 compiles(random.choice, "seq")(_chosen("python", "seq"))

@@ -10,7 +10,7 @@ from polytune.frontend.array_expressions.library import library_call
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.promotion import Value, cast, constant
 
-__all__ = ["GENERATOR", "STATES", "distribution", "drawn_number"]
+__all__ = ["GENERATOR", "STATES", "distribution", "drawn_number", "of_python"]
 
 GENERATOR = "generator"
 """The name of the parameter that is a generator, of methods of one."""
@@ -39,7 +39,14 @@ def drawn_number(call: ArrayCall, source: str, name: str, parameters: Sequence[A
         if (dtype == "int64" and not one.is_integer) or one.dtype.startswith("complex"):
             return None
         arguments.append(cast(one, dtype))
-    return library_call(call.frame, call.node, text, arguments, [((), drawn.dtype)], state=STATES[source])[0]
+    (number,) = library_call(call.frame, call.node, text, arguments, [((), drawn.dtype)], state=STATES[source])
+    return number if (source, name) == ("generator", "integers") else of_python(number)
+
+
+def of_python(operand: ArrayValue | Value) -> ArrayValue | Value:
+    """A number that is drawn as one of Python's, which NumPy gives but for ``rng.integers(...)``: what it meets says of
+    which type results are; an array itself."""
+    return Value(operand.expression, weak=True) if isinstance(operand, Value) else operand
 
 
 _DEFAULTS = {
@@ -85,6 +92,8 @@ def distribution(source: str, name: str, *parameters: str, dtype: str = "float64
         options = "".join(f" {each}=@{place}" for place, each in enumerate(given))
         text = f"{owner}.{name}{options}{' size=shape' if shape else ''}"
         results = [(shape, dtype)]
-        return library_call(call.frame, call.node, text, [*values, *generator], results, state=STATES[source])[0]
+        return of_python(
+            library_call(call.frame, call.node, text, [*values, *generator], results, state=STATES[source])[0]
+        )
 
     return handler

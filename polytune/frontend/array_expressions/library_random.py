@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.drawn_numbers import STATES, distribution, drawn_number
+from polytune.frontend.array_expressions.drawn_numbers import STATES, distribution, drawn_number, of_python
 from polytune.frontend.array_expressions.library import library_call
 from polytune.frontend.array_expressions.sizes import extent
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
@@ -71,7 +71,7 @@ def _of_shape(name: str) -> Callable[[ArrayCall], Operand]:
         if drawn is not None:
             return drawn
         text = f"numpy.random.{name} size=shape"
-        return library_call(call.frame, call.node, text, [], [(shape, "float64")], state=STATE)[0]
+        return of_python(library_call(call.frame, call.node, text, [], [(shape, "float64")], state=STATE)[0])
 
     return handler
 
