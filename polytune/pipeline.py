@@ -131,17 +131,17 @@ TRANSFORMS = Transforms(
 """The transforms that may follow an order, as they are tried: first those that change its plan, then those that rewrite
 the loop IR of that."""
 
-AT_ONCE = (
-    (SOURCE, BANDED, LIBRARY),
-    Transforms(of_plans=(PARALLEL, ACCUMULATED), of_loops=(REGISTERS, PACKED, UNROLLED, JAMMED, SCANNED, POINTS)),
-)
-"""The orders and transforms of a kernel whose others are deferred: orders that isl's scheduler is not asked for,
-products of matrices by NumPy's library among them, and transforms that may make its first version, of which those of
-the loop IR ask isl for nothing."""
+ORDERS_AT_ONCE = (SOURCE, BANDED, LIBRARY)
+"""The orders of a kernel whose others are deferred: those that isl's scheduler is not asked for, products of matrices
+by NumPy's library among them."""
 
-PRODUCTS_AT_ONCE = (SOURCE, BANDED, DISTRIBUTED), AT_ONCE[1]
+PRODUCTS_AT_ONCE = (SOURCE, BANDED, DISTRIBUTED)
 """Those where products of matrices are not the library's, as in loops that nothing takes them out of: of nests apart,
 what follows is made in a fourth of the time of all versions."""
+
+AT_ONCE = Transforms(of_plans=(PARALLEL, ACCUMULATED), of_loops=(REGISTERS, PACKED, UNROLLED, JAMMED, SCANNED, POINTS))
+"""The transforms of such a kernel: those that may make its first version, of which the ones of the loop IR ask isl for
+nothing."""
 
 MOST_OF_PRODUCTS = 1_200
 """The largest kernel, by the constraints of its dependences, that has these at once, in some tenths of a second."""
@@ -253,10 +253,7 @@ class Stages:
 
     @property
     def _transforms(self) -> Transforms:
-        if not self.defers:
-            return TRANSFORMS
-        has_nests = any(candidate.order == DISTRIBUTED for candidate in self.candidates)
-        return PRODUCTS_AT_ONCE[1] if has_nests else AT_ONCE[1]
+        return AT_ONCE if self.defers else TRANSFORMS
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -304,11 +301,11 @@ class Stages:
     def _scheduled_at_once(self) -> Attempted[Candidate]:
         """Return what is not deferred, in a time that is no longer than what was waited for the others."""
         with ProcessorTime(WAIT).running():
-            found = self._in_orders(AT_ONCE[0])
+            found = self._in_orders(ORDERS_AT_ONCE)
             is_by_library = any(candidate.order == LIBRARY for candidate in found.made)
             is_small = self.dependences.constraints <= MOST_OF_PRODUCTS
             if not is_by_library and is_small and multiplies_matrices(self.scop):
-                found = self._in_orders(PRODUCTS_AT_ONCE[0])
+                found = self._in_orders(PRODUCTS_AT_ONCE)
         return found
 
     @cached_property

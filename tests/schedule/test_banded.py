@@ -12,7 +12,7 @@ import pytest
 
 import polytune
 from polytune import kernel_modules, pipeline
-from polytune.pipeline import AT_ONCE, Stages
+from polytune.pipeline import AT_ONCE, ORDERS_AT_ONCE, Stages
 from polytune.runtime.modules.cache import ModuleCache
 from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality
@@ -99,7 +99,7 @@ def bands(node: isl.ScheduleNode) -> list[int]:
     return own + [each for place in range(node.n_children()) for each in bands(node.child(place))]
 
 
-ORDERS = AT_ONCE[0][:2]
+ORDERS = ORDERS_AT_ONCE[:2]
 """The source order, and that with loops joined in bands."""
 
 JOINED = {products: [2, 1], updates: [1, 1, 3], of_one_row: [2, 1], backwards: [1, 1, 2, 1]}
@@ -141,7 +141,7 @@ def test_versions_are_right(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, function: Callable[..., Any], strict: bool
 ) -> None:
     monkeypatch.setattr(pipeline, "ORDERS", ORDERS)
-    monkeypatch.setattr(pipeline, "TRANSFORMS", AT_ONCE[1])
+    monkeypatch.setattr(pipeline, "TRANSFORMS", AT_ONCE)
     cache = ModuleCache(tmp_path)
     monkeypatch.setattr(kernel_modules, "module_cache", lambda: cache)
     kernel = polytune.kernel(background=False, strict=strict)(function)
