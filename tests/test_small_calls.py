@@ -10,6 +10,8 @@ import pytest
 
 import polytune
 from polytune.runtime.intrinsics import library
+from polytune.runtime.small_calls.calls import small_call
+from polytune.signature import DATA_TYPES
 
 Calls = list[str]
 
@@ -176,3 +178,18 @@ def test_forms_are_made_for_small_arrays_alone(monkeypatch: pytest.MonkeyPatch) 
     kind = small_calls.DATA_TYPES.index("float64")
     assert not call.attempt(kind, 0, [np.zeros(33)], [np.zeros((33, 33)), np.zeros(33)])
     assert not call.attempt(kind - 1, 0, [np.zeros(3)], [np.zeros((3, 3)), np.zeros(3)])
+
+
+def test_a_form_that_another_worker_has_made_meanwhile_is_called() -> None:
+    form = small_call("numpy.interp *")
+    assert form is not None
+    arrays = [np.empty(3), np.array([0.5, 1.5, 2.5]), np.arange(4.0), np.arange(4.0) ** 2]
+    kind = DATA_TYPES.index("float64")
+    words: list[int] = []
+    for array in (np.zeros((), np.int64), *arrays):
+        words += [array.ctypes.data, DATA_TYPES.index(array.dtype.name), array.ndim, *array.shape, *array.strides]
+    row = np.array(words, np.int64)
+    for _ in range(2):  # The second time as by a worker that has looked for the form before the first one has made it.
+        arrays[0][:] = 0
+        assert form.attempt(kind, row.ctypes.data, arrays[:1], arrays[1:])
+        np.testing.assert_array_equal(arrays[0], np.interp(*arrays[1:]))

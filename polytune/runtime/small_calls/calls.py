@@ -50,12 +50,14 @@ class SmallCall:
         self._make, self._dtypes, self._limit, self._of_results = make, dtypes, limit, of_results
         self._table = np.zeros(len(DATA_TYPES), np.int64)
         self._forms: dict[int, Any] = {}
-        self._made: set[int] = set()
         self._making = threading.Lock()
         binding.add_symbol(self.symbol, self._table.ctypes.data)
 
     def attempt(self, kind: int, row: int, results: Sequence[np.ndarray], arguments: Sequence[np.ndarray]) -> bool:
         """Have a form made where there is none yet, and make a call by it.  Return whether it has written the results.
+
+        Compiled code calls this where there was no form, or where the form has given up; another worker may have made
+        it since, so that it is called here in both cases.
 
         Args:
             kind: the number of the type of elements.
@@ -64,7 +66,7 @@ class SmallCall:
             arguments: those that it is computed of.
         """
         dtype = DATA_TYPES[kind]
-        if kind in self._made or dtype not in self._dtypes:
+        if dtype not in self._dtypes:
             return False
         sized = results if self._of_results else arguments
         if any(extent > self._limit for array in sized for extent in array.shape):
@@ -74,7 +76,6 @@ class SmallCall:
                 self._forms[kind] = self._make(np.dtype(dtype).type(0), np.dtype(dtype))
                 with suppress(CompilationError):
                     self._table[kind] = entry_of(self._forms[kind], 1)
-                self._made.add(kind)
         address = int(self._table[kind])
         return address != 0 and bool(caller(address, 1, returns=True)(row))
 
