@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
-import threading
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 
 from polytune.environment import BACKGROUND
 from polytune.runtime.background.executor import ProcessExecutor
+from polytune.runtime.background.priority import background_priority
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 from polytune.runtime.background.protocol import Request
 from polytune.runtime.native.translation import is_enabled as translates
@@ -33,9 +31,6 @@ _LOGGER = logging.getLogger(__name__)
 
 _IDLE_SECONDS = 20.0
 """The seconds for which the process waits for more before it ends: it holds more than a hundred megabytes of memory."""
-
-_NICENESS = 5
-"""The niceness of the thread that translates, which is that of the process."""
 
 _ATTEMPTS = 2
 """The number of times that a function may end the process before it is given up: once may be no fault of its own."""
@@ -127,7 +122,7 @@ class BackgroundCompiler(ProcessExecutor[tuple[Any, Request, bool]]):
     def _do(self, item: tuple[Any, Request, bool]) -> None:
         function, request, is_urgent = item
         if not is_urgent:
-            _stand_behind()
+            background_priority.lower_thread()
         start = time.perf_counter()
         is_translated = False
         try:
@@ -158,7 +153,7 @@ class BackgroundCompiler(ProcessExecutor[tuple[Any, Request, bool]]):
                 return ""
             try:
                 if not is_urgent:
-                    process.lower_priority()
+                    background_priority.lower(process)
                 answer = process.compile(request)
             except WorkerError as error:
                 failure = str(error)
@@ -168,14 +163,6 @@ class BackgroundCompiler(ProcessExecutor[tuple[Any, Request, bool]]):
             self._has_answered |= answer.kept or bool(answer.failure)
             return answer.failure
         return failure
-
-
-def _stand_behind() -> None:
-    """Give this thread a lower priority than the application's others, where threads have one each."""
-    if sys.platform.startswith("linux"):
-        with suppress(OSError):
-            own = os.getpriority(os.PRIO_PROCESS, os.getpid())
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(own + _NICENESS, 19))
 
 
 def is_enabled() -> bool:

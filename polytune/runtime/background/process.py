@@ -9,14 +9,12 @@ import sys
 import threading
 from collections.abc import Iterator
 
+from polytune.runtime.background.priority import stand_behind
 from polytune.runtime.background.protocol import READY, Answer, Request
 
 __all__ = ["WorkerError", "WorkerProcess"]
 
 _MODULE = "polytune.runtime.background.worker"
-_NICENESS = 5
-"""The niceness of the process relative to the application: beside a kernel that keeps all cores busy it gets a quarter
-of one on Linux.  Much less would make compiling last for minutes, and cost no less in all."""
 
 _START_SECONDS = 120.0
 """A process that has not said a word by then is no worker: far more than its imports take on a busy machine."""
@@ -60,16 +58,13 @@ class WorkerProcess:
         with contextlib.suppress(AttributeError, OSError):
             # The process inherits the scheduling of a real-time application, too.
             os.sched_setscheduler(self.pid, os.SCHED_OTHER, os.sched_param(0))
-        self._is_behind = False
+        self._niceness = 0
 
-    def lower_priority(self) -> None:
-        """Stand behind the application from now on; where the system cannot do that, beside it."""
-        if self._is_behind:
-            return
-        self._is_behind = True
-        with contextlib.suppress(AttributeError, OSError):
-            own = os.getpriority(os.PRIO_PROCESS, 0)
-            os.setpriority(os.PRIO_PROCESS, self.pid, min(own + _NICENESS, 19))
+    def stand_behind(self, niceness: int) -> None:
+        """Have a niceness relative to the application's, if that is more than now, and the process has not ended."""
+        if niceness > self._niceness and self._process.poll() is None:
+            self._niceness = niceness
+            stand_behind(self.pid, niceness)
 
     @property
     def pid(self) -> int:

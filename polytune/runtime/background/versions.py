@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from polytune.runtime.background.executor import ProcessExecutor
+from polytune.runtime.background.priority import background_priority
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 
 __all__ = ["DeferredVersions", "VersionMaker", "version_maker"]
@@ -122,7 +123,7 @@ class VersionMaker(ProcessExecutor[tuple[bytes, Future[str]]]):
 
     def _new_process(self) -> WorkerProcess:
         process = WorkerProcess(_MODULE)
-        process.lower_priority()
+        background_priority.lower(process)
         return process
 
     def _do(self, item: tuple[bytes, Future[str]]) -> None:

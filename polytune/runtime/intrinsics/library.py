@@ -28,6 +28,7 @@ from numba.extending import intrinsic
 
 from polytune.draws import MAKING, draw_of
 from polytune.records import dataclass
+from polytune.runtime.background.priority import background_priority
 from polytune.runtime.draws.calls import draw, emit_draw
 from polytune.runtime.draws.states import generator_at, made_generator
 from polytune.runtime.intrinsics.eigenvalues import eig, eigvals
@@ -85,6 +86,9 @@ _OWN: dict[str, Callable[..., Any]] = {
     MAKING: made_generator,
 }
 """The functions in place of some of NumPy's."""
+
+_HAVE_THREADS = ("numpy.matmul", "numpy.linalg.")
+"""The beginnings of the names of functions that are computed by a library with threads of its own."""
 
 _failures: dict[int, BaseException] = {}
 """The exceptions that NumPy has raised, by the address where they are reported."""
@@ -240,6 +244,8 @@ class _Call:
 def _read(text: str) -> _Call:
     """The call that a text says."""
     name, *options = text.split(" ")
+    if name.startswith(_HAVE_THREADS):
+        background_priority.stand_farther()
     owner, *path = name.split(".")
     function: Any = _OWN.get(name)
     if function is None and owner != "generator":

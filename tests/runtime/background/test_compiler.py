@@ -35,7 +35,7 @@ class Processes:
         self.started += 1
         return self
 
-    def lower_priority(self) -> None:
+    def stand_behind(self, niceness: int) -> None:
         self.lowered.append(len(self.requests))
 
     def wait_until_ready(self) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from polytune.runtime.background import compiler as compiler_module
+from polytune.runtime.background.priority import BackgroundPriority
 from polytune.runtime.background.protocol import Answer
 from polytune.runtime.native import translation
 from polytune.runtime.teams.entries import caller, entry_of
@@ -32,7 +33,7 @@ class Started:
     def wait_until_ready(self) -> None:
         pass
 
-    def lower_priority(self) -> None:
+    def stand_behind(self, niceness: int) -> None:
         pass
 
     def compile(self, request) -> Answer:
@@ -82,6 +83,7 @@ def test_it_stands_behind_the_application(
     monkeypatch.setattr(
         compiler_module, "has_address", lambda function: not seen.append(os.getpriority(os.PRIO_PROCESS, 0))
     )
+    monkeypatch.setattr(compiler_module, "background_priority", BackgroundPriority())
     compiler, module = compilers(), load()
     own = os.getpriority(os.PRIO_PROCESS, 0)
     compiler.provides([(module.double, 1)], urgent=True)

@@ -15,7 +15,9 @@ import pytest
 from numba.core import types
 
 from polytune.errors import CacheWarning
+from polytune.runtime.background import process as process_module
 from polytune.runtime.background.compiler import request_for
+from polytune.runtime.background.priority import BackgroundPriority
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 from polytune.runtime.background.protocol import Answer, Request
 from polytune.runtime.modules.compilation import compile_for, is_on_disk
@@ -104,8 +106,23 @@ def test_what_it_cannot_find_or_keep_is_left_to_the_application(worker, load, tm
 def test_it_stands_behind_the_application(worker):
     own = os.getpriority(os.PRIO_PROCESS, 0)
     assert os.getpriority(os.PRIO_PROCESS, worker.pid) == own
-    worker.lower_priority()
+    priority = BackgroundPriority()
+    priority.lower(worker)
     assert os.getpriority(os.PRIO_PROCESS, worker.pid) == min(own + 5, 19)
+    priority.stand_farther()
+    assert os.getpriority(os.PRIO_PROCESS, worker.pid) == min(own + 15, 19)
+    priority.lower(worker)
+    assert os.getpriority(os.PRIO_PROCESS, worker.pid) == min(own + 15, 19)
+
+
+@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="there are no priorities to be read")
+def test_what_has_ended_has_no_priority(monkeypatch):
+    """Its number may by then be that of another program."""
+    priority, process = BackgroundPriority(), WorkerProcess("json.tool")
+    priority.lower(process)
+    process.end()
+    monkeypatch.setattr(process_module, "stand_behind", lambda *_: pytest.fail("something else may be lowered"))
+    priority.stand_farther()
 
 
 def test_two_processes_that_compile_the_same_both_do_it_right(worker, load):
