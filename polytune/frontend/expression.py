@@ -261,25 +261,31 @@ class LibraryCall:
 Operation = Assign | Branch | While | Loop | Break | Continue | Checked | LibraryCall
 
 
-class _FieldNames(dict[type, tuple[str, ...] | None]):
-    """The names of the fields of classes, which `dataclasses.fields` looks for each time; None for other classes."""
+class _NodeFields(dict[type, tuple[str, ...] | None]):
+    """The names of the fields of classes that may have expressions or operations, which `dataclasses.fields` looks for
+    each time; None for other classes."""
 
     def __missing__(self, kind: type) -> tuple[str, ...] | None:
-        self[kind] = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
+        self[kind] = None
+        if is_dataclass(kind):
+            self[kind] = tuple(field.name for field in fields(kind) if field.type not in _WITHOUT_NODES)
         return self[kind]
 
 
-_FIELD_NAMES = _FieldNames()
+_WITHOUT_NODES = ("str", "int", "bool")
+"""The types of fields that are neither expressions nor operations, as they are written."""
+
+_NODE_FIELDS = _NodeFields()
 
 
 def map_children(node: Any, change: Callable[[Any], Any]) -> Any:
     """The node with ``change`` applied to each expression or operation directly below it."""
     new: dict[str, Any] = {}
-    for name in _FIELD_NAMES[type(node)] or ():
+    for name in _NODE_FIELDS[type(node)] or ():
         value = getattr(node, name)
         if isinstance(value, tuple):
             changed: Any = tuple(change(item) for item in value)
-        elif _FIELD_NAMES[type(value)] is not None:
+        elif _NODE_FIELDS[type(value)] is not None:
             changed = change(value)
         else:
             continue
@@ -313,11 +319,11 @@ def walk(node: Any) -> Iteration[Any]:
         node = rest.pop()
         yield node
         below: list[Any] = []
-        for name in _FIELD_NAMES[type(node)] or ():
+        for name in _NODE_FIELDS[type(node)] or ():
             value = getattr(node, name)
             if type(value) is tuple:
-                below += [child for child in value if _FIELD_NAMES[type(child)] is not None]
-            elif _FIELD_NAMES[type(value)] is not None:
+                below += [child for child in value if _NODE_FIELDS[type(child)] is not None]
+            elif _NODE_FIELDS[type(value)] is not None:
                 below.append(value)
         below.reverse()
         rest += below

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import field
@@ -71,34 +72,41 @@ class LoopStack:
         """Return how often what is inside of all of them is done."""
         return math.prod(self.trips)
 
-    def lines(self, group: Sequence[AccountedAccess], outer: int) -> float:
-        """Return how many lines accesses of an array touch that vary with the same loops.
+    def lines(self, group: Sequence[AccountedAccess]) -> list[float]:
+        """Return how many lines accesses of an array touch that vary with the same loops, by how many of the loops
+        around are left out, from none to all.
 
         Args:
             group: the accesses.
-            outer: how many of the loops around are left out.
         """
-        first = group[0]
+        first, depth = group[0], len(self.trips)
         along, varying, pitch = first[1], first[2], pitch_of(first)
         combined = first[6] if len(first) > 6 else ()
-        loops = [k for k in varying if not any(k == each for subscript in combined for each, _ in subscript)]
+        shared = {k for subscript in combined for k, _ in subscript}
+        loops = [k for k in varying if k not in shared]
         # Iterations that are written out side by side have elements of their own, as many as there are accesses.
-        beside = math.prod(self.steps[k] for k in loops if k != along)
-        vectors = max((each[4] for each in group if len(each) > 4), default=1)
-        if along in varying and along >= outer:  # the next iteration reaches into those that are more than a step
-            vectors = min(vectors, max(1, math.ceil(self.steps[along] * pitch / LINE_BYTES)))
-        side_by_side = max(vectors, min(len(group), beside))
-        near = self.trips[along] if along in varying and along >= outer else 1.0
-        elements = math.prod(self.trips[k] for k in loops if k >= outer)
-        for subscript in combined:
-            values = self._values(subscript, outer, along)
-            elements *= values
-            near = values if any(k == along for k, _ in subscript) else near
-        if combined:
-            steps = math.prod(self.trips[k] * self.steps[k] for k in varying if k >= outer)
-            elements = min(elements, steps)
-        of_line = max(1.0, LINE_BYTES / (pitch * (self.steps[along] if along in varying else 1)))
-        return side_by_side * max(1.0, elements / min(max(near, 1.0), of_line))
+        beside = min(len(group), math.prod([self.steps[k] for k in loops if k != along]))
+        vectors = max([each[4] for each in group if len(each) > 4], default=1)
+        goes_along = along in varying
+        step = self.steps[along] if goes_along else 1
+        # The next iteration reaches into vectors that are more than a step.
+        within = min(vectors, max(1, math.ceil(step * pitch / LINE_BYTES)))
+        of_line = max(1.0, LINE_BYTES / (pitch * step))
+        found, product = [0.0] * (depth + 1), 1.0
+        for outer in range(depth, -1, -1):
+            if outer in loops:
+                product *= self.trips[outer]
+            is_inside = goes_along and along >= outer
+            near, elements = self.trips[along] if is_inside else 1.0, product
+            for subscript in combined:
+                values = self._values(subscript, outer, along)
+                elements *= values
+                near = values if any(k == along for k, _ in subscript) else near
+            if combined:
+                elements = min(elements, math.prod([self.trips[k] * self.steps[k] for k in varying if k >= outer]))
+            side_by_side = max(within if is_inside else vectors, beside)
+            found[outer] = side_by_side * max(1.0, elements / min(max(near, 1.0), of_line))
+        return found
 
     def _values(self, subscript: Sequence[tuple[int, int]], outer: int, along: int) -> float:
         """Return how many values a subscript takes that varies with several variables; of that along which elements lie
@@ -122,8 +130,9 @@ class LoopStack:
         return min(extent, most) / unit
 
 
-def groups_of(accesses: Sequence[AccountedAccess]) -> list[list[AccountedAccess]]:
-    """Return the accesses by arrays and the loops that they vary with."""
+@functools.lru_cache(4096)
+def groups_of(accesses: tuple[AccountedAccess, ...]) -> list[list[AccountedAccess]]:
+    """Return the accesses by arrays and the loops that they vary with; the same object for the same accesses."""
     found: dict[tuple[Any, ...], list[AccountedAccess]] = {}
     for access in accesses:
         found.setdefault((access[3], access[2], access[6:]), []).append(access)

@@ -222,7 +222,7 @@ class Account:
     def add(
         self,
         counts: tuple[float, float, float, float, float],
-        accesses: Sequence[AccountedAccess],
+        accesses: tuple[AccountedAccess, ...],
         is_vectorised: int,
         chain: int,
         position: int,
@@ -306,17 +306,17 @@ class Account:
         self.regions[-1].counts[Kind.CALLS] += _CALLS_OF_LIBRARY * times
         self.regions.insert(len(self.regions) - 1, region)
 
-    def _traffic(self, kept: list[float], accesses: Sequence[AccountedAccess], last: int) -> None:
+    def _traffic(self, kept: list[float], accesses: tuple[AccountedAccess, ...], last: int) -> None:
         """Count the lines that come from each cache: what is used again comes from the one that holds all that is used
         in between."""
         trips, depth = self._loops.trips, len(self._loops.trips)
         groups = groups_of(accesses)
         # By how many of the loops around are left out: the lines of each group, from all loops to none.
-        lines = [[self._lines(group, outer) for outer in range(depth + 1)] for group in groups]
+        lines = [self._lines(group) for group in groups]
         # What lies apart from one iteration to the next is not fetched ahead.
         apart = [last in group[0][2] and group[0][1] != last for group in groups]
         waited = -kept[Kind.APART_4]
-        self._from_memory(kept, accesses, last)
+        self._from_memory(kept, groups, lines, last)
         waited += kept[Kind.APART_4]
         for place, cache in enumerate(self.caches[:-1]):
             level = next(
@@ -335,14 +335,16 @@ class Account:
             if place:
                 kept[Kind.UNFORESEEN_3] += max(0.0, unforeseen - waited)  # the others have come from memory
 
-    def _lines(self, group: Sequence[AccountedAccess], outer: int) -> float:
-        """Return how many lines accesses of an array touch in an iteration of the loops around but for so many inner
-        ones: no more than it has, where it is known how large it is."""
-        found = self._loops.lines(group, outer)
+    def _lines(self, group: Sequence[AccountedAccess]) -> list[float]:
+        """Return how many lines accesses of an array touch, by how many of the loops around are left out, from none to
+        all: no more than it has, where it is known how large it is."""
+        found = self._loops.lines(group)
         size = self._sizes.get(group[0][3])
-        return found if size is None else min(found, math.ceil(size / LINE_BYTES))
+        return found if size is None else [min(lines, math.ceil(size / LINE_BYTES)) for lines in found]
 
-    def _from_memory(self, kept: list[float], accesses: Sequence[AccountedAccess], last: int) -> None:
+    def _from_memory(
+        self, kept: list[float], groups: Sequence[Sequence[AccountedAccess]], lines: Sequence[list[float]], last: int
+    ) -> None:
         """Count the lines that come from memory: each line that a pass over a part that the last cache does not hold
         touches, for arrays are larger than that.
 
@@ -350,25 +352,20 @@ class Account:
         rows comes as fast as memory can give it, one of many short rows line by line.
         """
         trips, depth = self._loops.trips, len(self._loops.trips)
-        groups = groups_of([access for access in accesses if access[3] not in self._own])
-
-        def lines_inside(outer: int) -> list[float]:
-            return [self._lines(group, outer) for group in groups]
-
-        level, before, lines = 0, [], lines_inside(0)
-        while level < depth and sum(lines) * LINE_BYTES > self.caches[-1]:
+        shared = [(group, each) for group, each in zip(groups, lines, strict=True) if group[0][3] not in self._own]
+        level = 0
+        while level < depth and sum([each[level] for _, each in shared]) * LINE_BYTES > self.caches[-1]:
             level += 1
-            before, lines = lines, lines_inside(level)
         if not level:
             return
         level -= 1
         around = math.prod(trips[:level])
-        for group, number in zip(groups, before, strict=True):
+        for group, each in shared:
             along, varying = group[0][1], group[0][2]
             is_apart = last in varying and along != last and trips[last] > _FOLLOWED
             # Of the lines those that are not fetched ahead.
             part = 1.0 if is_apart else self._unforeseen(group, level, _UNFORESEEN_4)
-            self._fetch(kept, group[0][3], tuple(self._loops.places[:level]), around * number, part)
+            self._fetch(kept, group[0][3], tuple(self._loops.places[:level]), around * each[level], part)
 
     def _is_cut(self, group: Sequence[AccountedAccess]) -> bool:
         """Return whether accesses go along tiles, so that rows end there; a row that is not cut goes on in the next."""
