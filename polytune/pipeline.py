@@ -37,6 +37,7 @@ from polytune.schedule.candidate import Attempted, Candidate, Known, Order, cand
 from polytune.schedule.counting.counts import Counts, count
 from polytune.schedule.orders.banded import BANDED
 from polytune.schedule.orders.grouped import GROUPED
+from polytune.schedule.orders.reduced import REDUCED
 from polytune.schedule.orders.scheduled import COINCIDENT, DISTRIBUTED, FUSED, REASSOCIATED, TILED
 from polytune.schedule.orders.source import SOURCE
 from polytune.schedule.orders.summed import SUMMED
@@ -131,7 +132,7 @@ TRANSFORMS = Transforms(
 """The transforms that may follow an order, as they are tried: first those that change its plan, then those that rewrite
 the loop IR of that."""
 
-ORDERS_AT_ONCE = (SOURCE, BANDED, LIBRARY)
+ORDERS_AT_ONCE = (SOURCE, BANDED, REDUCED, LIBRARY)
 """The orders of a kernel whose others are deferred: those that isl's scheduler is not asked for, products of matrices
 by NumPy's library among them."""
 
