@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from tests.fuzz.checking import Failure
+from tests.fuzz.checking import Failure, defers
 from tests.fuzz.references import prepared
 from tests.fuzz.samples import Sample
 
@@ -67,6 +67,7 @@ def run(*values, **keywords):
     bound.apply_defaults()
     values = tuple(bound.arguments[name] for name in names)
     stages = Stages(plain, signature_of(names, values), {strict}, target=Target{registers})
+    vars(stages)["defers"] = {defers}
     return Interpreter(stages.source).run({configuration}, values, seed={seed})
 
 """
@@ -102,7 +103,11 @@ def script(sample: Sample, failure: Failure) -> str:
         configuration = failure.configuration or {"version": "source", "threads": 1}
         parts.append(
             _INTERPRETED.format(
-                strict=sample.strict, registers=registers, configuration=configuration, seed=failure.seed
+                strict=sample.strict,
+                registers=registers,
+                defers=defers(failure.seed),
+                configuration=configuration,
+                seed=failure.seed,
             )
         )
     else:
