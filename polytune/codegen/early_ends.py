@@ -91,8 +91,12 @@ class _Ender:
         if isinstance(node, For) and len(values) == 1:
             value = next(iter(values))
             assert value is not None
-            if {each.name for each in walk(value) if isinstance(each, Iterator)} == {node.variable}:
+            names = {each.name for each in walk(value) if isinstance(each, Iterator)}
+            if names == {node.variable}:
                 return self._tested(node, value)
+            if node.variable not in names:
+                # It goes through iterations in parts, as rows that are as long as a remainder is large.
+                return map_nodes(node, lambda child: self._node(child, around))
         if isinstance(node, Compute | For):
             raise UnprovenError("a loop that may end early is not one of its own")
         return map_nodes(node, lambda child: self._node(child, around))

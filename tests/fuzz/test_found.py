@@ -90,6 +90,11 @@ PASSING = {
         "return A ** 0.5, (A + 1) ** 0.5, A[0] ** 0.5",
         (("A", "np.array([4.0, -np.inf, np.nan, np.inf, -1.0])"),),
     ),
+    "a loop that ends early, and goes in rows that are as long as a remainder is large": (
+        "for i in range(1, n):\n    if A[i, 0] > 4:\n        break\n    for j in range(k):\n"
+        "        if 1.0 > A[0, i % k]:\n            A[i, j] = 0.0",
+        (MATRIX, ("n", "5"), ("k", "3")),
+    ),
     "a joined array in a loop beside another statement": (
         "for i in range(2):\n    t = np.concatenate((B[1:], B))\n    A[::-1] = 1.0\nreturn A",
         (MATRIX, FLOATS[1]),
