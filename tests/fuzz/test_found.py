@@ -95,6 +95,13 @@ PASSING = {
         "        if 1.0 > A[0, i % k]:\n            A[i, j] = 0.0",
         (MATRIX, ("n", "5"), ("k", "3")),
     ),
+    "a break in the else of a loop in a loop with an else": (
+        "t = 0\nfor i in range(n):\n    for j in range(n):\n        A[j, i] += 1\n    for j in range(k):\n"
+        "        if A[i, j] > 40:\n            break\n    else:\n        if i == 3:\n            break\n    t += 1\n"
+        "else:\n    t = -9\nfor i in range(n):\n    while A[i, i] > 5:\n        A[i, i] -= 2\n    else:\n"
+        "        if i == k:\n            break\nelse:\n    t = -8\nreturn t",
+        (MATRIX, ("n", "5"), ("k", "3")),
+    ),
     "a joined array in a loop beside another statement": (
         "for i in range(2):\n    t = np.concatenate((B[1:], B))\n    A[::-1] = 1.0\nreturn A",
         (MATRIX, FLOATS[1]),
