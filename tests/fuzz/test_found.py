@@ -102,6 +102,11 @@ PASSING = {
         "        if i == k:\n            break\nelse:\n    t = -8\nreturn t",
         (MATRIX, ("n", "5"), ("k", "3")),
     ),
+    "a loop that ends in an iteration that is known, and goes on in parts of rows": (
+        "for i in range(n):\n    if i == k:\n        break\n    for j in range(n):\n        if A[j, i % k] > 2:\n"
+        "            continue",
+        (MATRIX, ("n", "5"), ("k", "3")),
+    ),
     "a joined array in a loop beside another statement": (
         "for i in range(2):\n    t = np.concatenate((B[1:], B))\n    A[::-1] = 1.0\nreturn A",
         (MATRIX, FLOATS[1]),
