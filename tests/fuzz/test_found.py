@@ -107,6 +107,11 @@ PASSING = {
         "            continue",
         (MATRIX, ("n", "5"), ("k", "3")),
     ),
+    "steps and bounds of unsigned and short types": (
+        "t = 0.0\nfor i in range(1, n, k):\n    t += i * A[i - 1, i]\nfor j in range(k, 5, n):\n    A[j, 0] = j / 2\n"
+        "for j in range(m, 0, m - n - k):\n    t -= A[j, j]\nreturn t",
+        (MATRIX, ("n", "np.uint8(5)"), ("k", "np.uint32(3)"), ("m", "np.int8(4)")),
+    ),
     "a joined array in a loop beside another statement": (
         "for i in range(2):\n    t = np.concatenate((B[1:], B))\n    A[::-1] = 1.0\nreturn A",
         (MATRIX, FLOATS[1]),
