@@ -112,6 +112,10 @@ PASSING = {
         "for j in range(m, 0, m - n - k):\n    t -= A[j, j]\nreturn t",
         (MATRIX, ("n", "np.uint8(5)"), ("k", "np.uint32(3)"), ("m", "np.int8(4)")),
     ),
+    "ranges of NumPy's numbers as arrays": (
+        "return np.arange(n), np.arange(k, 4), np.arange(m), np.arange(m, n), np.arange(n, dtype=np.int32)",
+        (("n", "np.uint64(5)"), ("k", "np.uint8(3)"), ("m", "np.int16(2)")),
+    ),
     "a joined array in a loop beside another statement": (
         "for i in range(2):\n    t = np.concatenate((B[1:], B))\n    A[::-1] = 1.0\nreturn A",
         (MATRIX, FLOATS[1]),
