@@ -8,8 +8,8 @@ up to the iteration that sets the flag, and those after it do not, where
   which dependences say (``polytune.schedule.analysis.dependences``);
 - an iteration that begins asks whether the flag has been set by an earlier one.
 
-In a loop that has nothing that sets the flag, the answer is the last word where those that have it come before.
-Workers that share the version read the flag outside of regions, when all regions of the iteration before are complete.
+What sets the flag later than an iteration begins makes no difference to it: the flag tells which one has ended the
+loop.  Workers that share the version read it outside of regions, when all regions of the iteration before are complete.
 One that comes late may find the flag set by the very iteration that it is about to begin with the others, and goes on.
 """
 
@@ -23,16 +23,16 @@ from polytune.codegen.loops import (
     Compute,
     EndTest,
     For,
+    If,
     Node,
     Program,
     RegionCall,
     RegionCode,
     map_nodes,
     nodes_below,
-    walk_nodes,
 )
 from polytune.errors import UnprovenError
-from polytune.frontend.expression import Binary, Constant, Element, Expression, Iterator, arrays_written, walk
+from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Iterator, Logical, walk
 from polytune.frontend.scop import EarlyEnd, Scop
 from polytune.schedule.regions import RegionKind
 
@@ -68,7 +68,6 @@ class _Ender:
             if end.iterator in statement.iterators
         }
         self._changed: dict[int, RegionCode] = {}
-        self._has_set = True
 
     def ended(self) -> Program:
         """Return the program with the tests."""
@@ -83,7 +82,7 @@ class _Ender:
             node: the node.
             around: the values of the variables that stand for loops around its region.
         """
-        values = set(self._values(node, around))
+        values = set(self._values(node, around, node.variable if isinstance(node, For) else ""))
         if values <= {None}:
             return node
         if isinstance(node, RegionCall):
@@ -91,8 +90,12 @@ class _Ender:
         if isinstance(node, For) and len(values) == 1:
             value = next(iter(values))
             assert value is not None
-            if {each.name for each in walk(value) if isinstance(each, Iterator)} == {node.variable}:
+            names = {each.name for each in walk(value) if isinstance(each, Iterator)}
+            if names == {node.variable}:
                 return self._tested(node, value)
+            if node.variable not in names:
+                # It goes through iterations in parts, as rows that are as long as a remainder is large.
+                return map_nodes(node, lambda child: self._node(child, around))
         if isinstance(node, Compute | For):
             raise UnprovenError("a loop that may end early is not one of its own")
         return map_nodes(node, lambda child: self._node(child, around))
@@ -107,32 +110,40 @@ class _Ender:
 
     def _tested(self, loop: For, value: Expression) -> For:
         """The loop with the test."""
-        sets = self._sets(loop)
-        if sets and not self._has_set:
-            raise UnprovenError("what ends a loop early comes after some of its iterations")
-        self._has_set = self._has_set and sets
         end = self._end
         low, high = (end.start, value) if end.is_up else (value, end.start)
         number = high if low == Constant(0, "int64") else Binary("-", high, low, "int64")
         return replace(loop, ending=EndTest(Element(end.flag, (), "int64"), number))
 
-    def _values(self, node: Node, values: Mapping[str, Expression]) -> Sequence[Expression | None]:
-        """The values of the iterator for all instances in a node; None for those of statements outside of the loop."""
+    def _values(self, node: Node, values: Mapping[str, Expression], variable: str = "") -> Sequence[Expression | None]:
+        """The values of the iterator for all instances in a node; None for those of statements outside of the loop.
+
+        Args:
+            node: the node.
+            values: those of variables that stand for loops around its region.
+            variable: that of a loop, which stands for what equals it under the conditions around an instance.
+        """
         match node:
             case Compute(statement=name, instance=instance):
                 return [substitute(instance[self._depth[name]], values) if name in self._depth else None]
             case RegionCall(region, prefix):
                 code = self._program.regions[region]
-                return self._values(code.body, {**values, **dict(zip(code.outer, prefix, strict=True))})
+                return self._values(code.body, {**values, **dict(zip(code.outer, prefix, strict=True))}, variable)
+            case If(condition, then, otherwise):
+                equal = _equal_to(variable, substitute(condition, values))
+                found = self._values(then, values, variable)
+                others = [] if otherwise is None else self._values(otherwise, values, variable)
+                return [*(Iterator(variable) if each in equal else each for each in found), *others]
             case _:
                 pass
-        return [value for child in nodes_below(node) for value in self._values(child, values)]
+        return [value for child in nodes_below(node) for value in self._values(child, values, variable)]
 
-    def _sets(self, node: Node) -> bool:
-        """Return whether a node has something that may set the flag."""
-        for each in walk_nodes(node):
-            if isinstance(each, RegionCall) and self._sets(self._program.regions[each.region].body):
-                return True
-            if isinstance(each, Compute) and any(self._end.flag in arrays_written(one) for one in each.operations):
-                return True
-        return False
+
+def _equal_to(variable: str, condition: Expression) -> Sequence[Expression]:
+    """What equals a variable where a condition holds."""
+    match condition:
+        case Logical("and", operands):
+            return [found for each in operands for found in _equal_to(variable, each)]
+        case Compare("==", Iterator(name), other) | Compare("==", other, Iterator(name)) if name == variable:
+            return [other]
+    return []

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 IN_THE_FUZZER = "in the fuzzer"
 """The last words of the kinds of failures that are the fuzzer's own."""
 
+GENERATORS = ("affine", "seeded", "arrays", "data extents", "early ends", "flags", "number types")
+"""The names of the generators, those of ``tests.fuzz.numbered``."""
+
 REASONS = 25
 """The most reasons that are printed for which programs are not supported."""
 
@@ -37,7 +40,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, help="begin no program after so many (600 where neither is given)")
     parser.add_argument("--programs", type=int, help="end after so many programs")
     parser.add_argument("--start", type=int, help="the number of the first program; else one is drawn")
-    parser.add_argument("--generator", choices=("affine", "seeded", "arrays"), help="only programs of this generator")
+    parser.add_argument("--generator", choices=GENERATORS, help="only programs of this generator")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="how many work side by side")
     parser.add_argument("--compiled", type=float, default=0.05, help="the share of programs that are compiled")
     parser.add_argument("--limit", type=float, default=20.0, help="the processor seconds that a program may take")
@@ -185,7 +188,7 @@ def _write(folder: Path, number: int, sample: Any, failure: Any) -> Path:
 
 
 def _summary(campaign: Any, files: dict[str, Path]) -> dict[str, Any]:
-    from tests.fuzz.numbered import ARRAYS, DATA_EXTENTS
+    from tests.fuzz.numbered import AFFINE, SEEDED
 
     return {
         "start": campaign.start,
@@ -195,7 +198,7 @@ def _summary(campaign: Any, files: dict[str, Path]) -> dict[str, Any]:
         "outcomes": dict(campaign.outcomes),
         "unsupported_share": round(
             sum(campaign.unsupported.values())
-            / max(1, campaign.generators[ARRAYS] + campaign.generators[DATA_EXTENTS]),
+            / max(1, campaign.programs - campaign.generators[AFFINE] - campaign.generators[SEEDED]),
             3,
         ),
         "unsupported": dict(campaign.unsupported.most_common()),

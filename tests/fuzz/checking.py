@@ -29,6 +29,7 @@ from polytune.errors import (
     UnprovenError,
     UnsupportedSourceError,
 )
+from polytune.fastmath import flags_of
 from polytune.pipeline import Stages
 from polytune.runtime.calls.arguments import check_overlap, signature_of
 from polytune.runtime.teams.threads import maximum_threads
@@ -158,7 +159,7 @@ class _Compiled:
     def __init__(self, sample: Sample, versions: int | None, only: Mapping[str, Any] | None):
         self.sample, self.versions, self.only = sample, versions, only
         self.function = sample.function()
-        self.kernel = polytune.kernel(strict=sample.strict, background=False)(self.function)
+        self.kernel = polytune.kernel(strict=sample.strict, fastmath=sample.flags, background=False)(self.function)
         self.tried = 1
 
     def configurations(self, choose: random.Random, verdict: Verdict) -> Iterator[dict[str, Any]]:
@@ -207,7 +208,11 @@ class _Interpreted:
         started = time.process_time()
         try:
             stages = Stages(
-                self.function, signature_of(names, values), self.sample.strict, target=Target(*self.registers)
+                self.function,
+                signature_of(names, values),
+                self.sample.strict,
+                target=Target(*self.registers),
+                fastmath=flags_of(self.sample.flags),
             )
             vars(stages)["defers"] = self.defers
             self.interpreter = Interpreter(stages.source)

@@ -276,6 +276,11 @@ def _shifted_left(value: Any, amount: Any) -> Any:
     return _NUMPY.int64(int(value) << int(min(amount, 64)))
 
 
+def _number(context: Mapping[int, Any], position: int, dtype: str) -> Any:
+    """A number of a type; those of 16 bits are computed with as ones of 32."""
+    return getattr(np, "float32" if dtype == "float16" else dtype)(context[position])
+
+
 class Interpreter:
     """Loads one generated module and runs its versions; a context is a dictionary from positions to what lies there."""
 
@@ -301,7 +306,7 @@ class Interpreter:
             "polytune.runtime.teams.context": SimpleNamespace(
                 attach=self._attach,
                 integer=lambda context, position: context[position],
-                number=lambda context, position, dtype: getattr(np, dtype)(context[position]),
+                number=_number,
             ),
             "polytune.runtime.intrinsics.memory": SimpleNamespace(
                 view=lambda array, name, names, order=None: Elements(array, name, True, self),
@@ -316,6 +321,8 @@ class Interpreter:
                 remainder=operator.mod,
                 power=power,
                 library_pow=operator.pow,
+                frozen=lambda value: value,
+                rounded=lambda value: value,
                 shifted_left=_shifted_left,
                 shifted_right=lambda value, amount: value >> min(amount, 63),
             ),

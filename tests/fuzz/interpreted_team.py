@@ -8,6 +8,9 @@ from collections.abc import Callable
 
 NO_TASK = -1
 
+LATEST = (10, 100, 1000)
+"""After how many turns of others a worker that is late may begin."""
+
 
 class DeadlockError(AssertionError):
     """Every worker waits for another."""
@@ -18,7 +21,10 @@ class _Stopped(BaseException):
 
 
 class Team:
-    """Workers as threads that take turns; see :mod:`polytune.runtime.teams.team` for what the operations mean."""
+    """Workers as threads that take turns; see :mod:`polytune.runtime.teams.team` for what the operations mean.
+
+    In every fourth team all workers but one are late: they begin when much is done, or all.
+    """
 
     def __init__(self, workers: int, seed: int):
         self.random = random.Random(seed)
@@ -30,7 +36,12 @@ class Team:
         self.entered: dict[int, int] = {}
         self.wanted: dict[int, int] = {}
         self.unclaimed: list[int] = []
-        self.regions_end = self.completed = self.current = 0
+        self.regions_end = self.completed = self.current = self.turn = 0
+        self.begins = [0] * workers
+        late = random.Random(f"late {seed}")
+        if late.random() < 0.25:
+            self.begins = [late.choice(LATEST) for _ in range(workers)]
+            self.begins[late.randrange(workers)] = 0
         self.failure: BaseException | None = None
         self.finished = threading.Event()
 
@@ -119,12 +130,14 @@ class Team:
             raise _Stopped
 
     def _pass_on(self) -> None:
-        """Give the turn to a worker that is not waiting; after a failure to any, so that all end."""
+        """Give the turn to a worker that is not waiting, and not late; after a failure to any, so that all end."""
         ready = [
             worker
             for worker in sorted(self.alive)
             if self.completed >= self.targets[worker] and self.wanted.get(worker) not in self.entered
         ]
+        self.turn += 1
+        ready = [worker for worker in ready if self.begins[worker] <= self.turn] or ready
         if not ready and self.failure is None:
             self.failure = DeadlockError(f"workers wait for {self.targets} tasks, {self.completed} are completed")
         self.current = self.random.choice(ready or sorted(self.alive))

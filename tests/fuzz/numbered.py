@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.fuzz import data_extents
+from tests.fuzz import data_extents, early_ends, flags, number_types
 from tests.fuzz.arrays import programs as arrays
 from tests.fuzz.programs import ArrayArgument, Program
 from tests.fuzz.samples import Sample
@@ -12,11 +12,12 @@ from tests.fuzz.seeded.programs import sample_of
 from tests.fuzz.strategy import program_of
 
 AFFINE, SEEDED, ARRAYS, DATA_EXTENTS = "affine", "seeded", "arrays", "data extents"
-"""The generators: of ``tests.fuzz.strategy``, ``tests.fuzz.seeded``, ``tests.fuzz.arrays`` and
-``tests.fuzz.data_extents``."""
+EARLY_ENDS, NUMBER_TYPES, FLAGS = "early ends", "number types", "flags"
+"""The generators: of ``tests.fuzz.strategy``, ``tests.fuzz.seeded``, ``tests.fuzz.arrays``,
+``tests.fuzz.data_extents``, ``tests.fuzz.early_ends``, ``tests.fuzz.number_types`` and ``tests.fuzz.flags``."""
 
-GENERATORS = (AFFINE, SEEDED, ARRAYS, DATA_EXTENTS)
-"""The generators of the programs whose numbers leave 0, 1, 2 and 3 when they are divided by 4."""
+GENERATORS = (AFFINE, SEEDED, ARRAYS, DATA_EXTENTS, EARLY_ENDS, NUMBER_TYPES, FLAGS)
+"""The generators, each of the programs whose numbers leave its place here when they are divided by how many it has."""
 
 _SCALES = (*((1, 2),) * 10, *((2, 2),) * 6, *((3, 3),) * 4, (5, 3), (8, 4))
 """The most statements that the affine programs have, and the depth of their loops."""
@@ -34,6 +35,12 @@ def numbered(number: int) -> Sample:
         return arrays.sample_of(number)
     if generator == DATA_EXTENTS:
         return data_extents.sample_of(number)
+    if generator == EARLY_ENDS:
+        return early_ends.sample_of(number)
+    if generator == NUMBER_TYPES:
+        return number_types.sample_of(number)
+    if generator == FLAGS:
+        return flags.sample_of(number)
     if generator == SEEDED:
         return sample_of(number // 2)
     choose = random.Random(f"affine {number}")

@@ -47,6 +47,7 @@ class Sample:
             have no rounding in any order.
         numpy: written in NumPy's array expressions: results have NumPy's types and shapes, NumPy adds up in an order of
             its own, and what is outside of the language is refused.
+        flags: those of ``fastmath``.
     """
 
     source: str
@@ -55,6 +56,7 @@ class Sample:
     strict: bool
     tolerance: float = 0.0
     numpy: bool = False
+    flags: tuple[str, ...] = ()
 
     def function(self, names: dict[str, Any] | None = None) -> FunctionType:
         """The kernel as plain Python, whose source can be found; ``names`` stand in for those of the module."""
@@ -78,7 +80,8 @@ class Sample:
     def text(self) -> str:
         """The program for people."""
         setup = "\n".join(f"{name} = {text}" for name, text in self.setup)
-        return f"{self.source}\n{setup}\nkernel({self.call})  # strict={self.strict}\n"
+        options = f"strict={self.strict}" + (f" fastmath={self.flags}" if self.flags else "")
+        return f"{self.source}\n{setup}\nkernel({self.call})  # {options}\n"
 
 
 def first_made(make: Callable[[int], Sample | None]) -> Sample:

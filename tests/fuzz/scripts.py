@@ -47,7 +47,7 @@ def parts(values):
 
 plain = kernel
 '''
-_COMPILED = """kernel = polytune.kernel(strict={strict}, background=False)(plain)
+_COMPILED = """kernel = polytune.kernel(strict={strict}, fastmath={flags}, background=False)(plain)
 run = {run}
 """
 _INTERPRETED = """
@@ -55,6 +55,7 @@ _INTERPRETED = """
 import inspect
 
 from polytune.codegen.transform import Target
+from polytune.fastmath import flags_of
 from polytune.pipeline import Stages
 from polytune.runtime.calls.arguments import signature_of
 from tests.fuzz.interpreted import Interpreter
@@ -66,7 +67,7 @@ def run(*values, **keywords):
     bound = inspect.signature(plain).bind(*values, **keywords)
     bound.apply_defaults()
     values = tuple(bound.arguments[name] for name in names)
-    stages = Stages(plain, signature_of(names, values), {strict}, target=Target{registers})
+    stages = Stages(plain, signature_of(names, values), {strict}, target=Target{registers}, fastmath=flags_of({flags}))
     vars(stages)["defers"] = {defers}
     return Interpreter(stages.source).run({configuration}, values, seed={seed})
 
@@ -104,6 +105,7 @@ def script(sample: Sample, failure: Failure) -> str:
         parts.append(
             _INTERPRETED.format(
                 strict=sample.strict,
+                flags=sample.flags,
                 registers=registers,
                 defers=defers(failure.seed),
                 configuration=configuration,
@@ -114,7 +116,7 @@ def script(sample: Sample, failure: Failure) -> str:
         run = "kernel"
         if failure.configuration:
             run = f"lambda *values, **keywords: kernel.run({failure.configuration}, *values, **keywords)"
-        parts.append(_COMPILED.format(strict=sample.strict, run=run))
+        parts.append(_COMPILED.format(strict=sample.strict, flags=sample.flags, run=run))
     comparison = "array_equal(second, first)"
     if sample.tolerance:
         comparison = f"allclose(second, first, rtol={sample.tolerance}, atol={sample.tolerance})"

@@ -90,6 +90,32 @@ PASSING = {
         "return A ** 0.5, (A + 1) ** 0.5, A[0] ** 0.5",
         (("A", "np.array([4.0, -np.inf, np.nan, np.inf, -1.0])"),),
     ),
+    "a loop that ends early, and goes in rows that are as long as a remainder is large": (
+        "for i in range(1, n):\n    if A[i, 0] > 4:\n        break\n    for j in range(k):\n"
+        "        if 1.0 > A[0, i % k]:\n            A[i, j] = 0.0",
+        (MATRIX, ("n", "5"), ("k", "3")),
+    ),
+    "a break in the else of a loop in a loop with an else": (
+        "t = 0\nfor i in range(n):\n    for j in range(n):\n        A[j, i] += 1\n    for j in range(k):\n"
+        "        if A[i, j] > 40:\n            break\n    else:\n        if i == 3:\n            break\n    t += 1\n"
+        "else:\n    t = -9\nfor i in range(n):\n    while A[i, i] > 5:\n        A[i, i] -= 2\n    else:\n"
+        "        if i == k:\n            break\nelse:\n    t = -8\nreturn t",
+        (MATRIX, ("n", "5"), ("k", "3")),
+    ),
+    "a loop that ends in an iteration that is known, and goes on in parts of rows": (
+        "for i in range(n):\n    if i == k:\n        break\n    for j in range(n):\n        if A[j, i % k] > 2:\n"
+        "            continue",
+        (MATRIX, ("n", "5"), ("k", "3")),
+    ),
+    "steps and bounds of unsigned and short types": (
+        "t = 0.0\nfor i in range(1, n, k):\n    t += i * A[i - 1, i]\nfor j in range(k, 5, n):\n    A[j, 0] = j / 2\n"
+        "for j in range(m, 0, m - n - k):\n    t -= A[j, j]\nreturn t",
+        (MATRIX, ("n", "np.uint8(5)"), ("k", "np.uint32(3)"), ("m", "np.int8(4)")),
+    ),
+    "ranges of NumPy's numbers as arrays": (
+        "return np.arange(n), np.arange(k, 4), np.arange(m), np.arange(m, n), np.arange(n, dtype=np.int32)",
+        (("n", "np.uint64(5)"), ("k", "np.uint8(3)"), ("m", "np.int16(2)")),
+    ),
     "a joined array in a loop beside another statement": (
         "for i in range(2):\n    t = np.concatenate((B[1:], B))\n    A[::-1] = 1.0\nreturn A",
         (MATRIX, FLOATS[1]),

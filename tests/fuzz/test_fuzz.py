@@ -17,12 +17,21 @@ import pytest
 
 import polytune
 from tests.fuzz.campaign import check_number, from_generator
-from tests.fuzz.numbered import AFFINE, ARRAYS, DATA_EXTENTS, SEEDED, generator_of
+from tests.fuzz.numbered import (
+    AFFINE,
+    ARRAYS,
+    DATA_EXTENTS,
+    EARLY_ENDS,
+    FLAGS,
+    NUMBER_TYPES,
+    SEEDED,
+    generator_of,
+)
 from tests.fuzz.workers import Worker, judge
 
-INTERPRETED = {AFFINE: 140, SEEDED: 140, ARRAYS: 40, DATA_EXTENTS: 40}
+INTERPRETED = {AFFINE: 140, SEEDED: 140, ARRAYS: 40, DATA_EXTENTS: 40, EARLY_ENDS: 6, NUMBER_TYPES: 8, FLAGS: 2}
 """The number of programs of each generator that are interpreted, in every version."""
-COMPILED = {AFFINE: 7, SEEDED: 7, ARRAYS: 4, DATA_EXTENTS: 3}
+COMPILED = {AFFINE: 7, SEEDED: 7, ARRAYS: 4, DATA_EXTENTS: 3, EARLY_ENDS: 1, NUMBER_TYPES: 2, FLAGS: 1}
 """The number of programs that are compiled."""
 AT_ONCE = 2
 """The number of interpreted programs in one test."""

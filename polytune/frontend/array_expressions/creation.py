@@ -270,7 +270,10 @@ def _arange(call: ArrayCall) -> Operand:
         raise call.refusal(f"the step {step} of np.arange", "use a constant integer other than 0, or np.linspace")
     distance = subtract(last, first) if step > 0 else subtract(first, last)
     size = extent(frame, quotient(add(distance, integer(abs(step) - 1)), abs(step)))
-    dtype = call.dtype("dtype", "int64")
+    given = [call.argument(name) for name in ("start", "stop", "step") if call.given(name)]
+    # NumPy's numbers of both signs and of 64 bits without one have floats in common.
+    is_large = any(call.evaluate(frame, each).dtype == "uint64" for each in given)
+    dtype = call.dtype("dtype", "float64" if is_large else "int64")
 
     def at(subscripts: Subscripts) -> Value:
         return strong(promotion.cast(Value(add(first, subscripts[0], step), weak=True), dtype))

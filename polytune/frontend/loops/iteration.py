@@ -27,6 +27,7 @@ from polytune.frontend.lowering.meanings import (
     ViewBinding,
 )
 from polytune.frontend.lowering.names import is_of_numba, lookup, outside_object
+from polytune.frontend.scalars.numbers import number
 from polytune.frontend.syntax.comprehensions import placed, required
 from polytune.frontend.syntax.jumps import Ending, Turns
 
@@ -66,7 +67,8 @@ def in_steps(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For]:
     maker = LoopMaker(frame, node)
     assert isinstance(node.iter, ast.Call)
     first, step, count = (frame.fresh(name) for name in ("first", "step", "position"))
-    start, stop, size = node.iter.args
+    # Numbers of NumPy's are Python's in a range: differences of unsigned ones would be large, and of short ones wrap.
+    start, stop, size = (maker.call("int", each) if number(frame, each).is_integer else each for each in node.iter.args)
     before = [
         maker.assignment(maker.name(first, ast.Store()), start),
         maker.assignment(maker.name(step, ast.Store()), size),

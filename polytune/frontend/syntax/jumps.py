@@ -384,6 +384,8 @@ def _noting_breaks(statements: Sequence[ast.stmt], flag: str) -> list[ast.stmt]:
                 made.append(_assignment(flag, 1, statement))
             case ast.If(_, then, otherwise) if own_jumps([statement]):
                 statement = _branch(statement, _noting_breaks(then, flag), _noting_breaks(otherwise, flag))
+            case ast.For(orelse=otherwise) | ast.While(orelse=otherwise) if own_jumps(otherwise):
+                statement = _copied(statement, statement.body, orelse=_noting_breaks(otherwise, flag))
         made.append(statement)
     return made
 
