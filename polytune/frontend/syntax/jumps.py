@@ -127,13 +127,14 @@ def with_one_return(
 
 
 class _Assigning(ast.NodeTransformer):
-    """Puts assignments to a name in place of returns."""
+    """Puts assignments to a name in place of returns of values."""
 
     def __init__(self, name: str):
         self.name = name
 
     def visit_Return(self, node: ast.Return) -> ast.stmt:
-        assert node.value is not None
+        if node.value is None:
+            return node  # it stands for a ``raise``: what the call gives is not read
         target = ast.copy_location(ast.Name(self.name, ast.Store()), node)
         return ast.copy_location(ast.Assign([target], node.value), node)
 
