@@ -394,6 +394,21 @@ def parts_of_lists(x):
     return np.array(kept[::-1]), np.array(kept[-2:]), sum(kept[1:]), max(kept[:2]), total
 
 
+@accepted(lambda: (matrix(6, 2), 4), lambda: (matrix(6, 2), 0))
+def list_in_a_while_with_arrays(points, last):
+    found = []
+    k = 0
+    while True:
+        step = points[k + 1] - points[k]
+        k += 1
+        if k > last:
+            break
+        if step[0] > 3.0:
+            continue
+        found.append(np.dot(step, step))
+    return found
+
+
 @accepted(*SIZES)
 def path_that_is_traced_back(x):
     path = [(0, 0.5)]

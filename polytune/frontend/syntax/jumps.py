@@ -44,7 +44,7 @@ class Structured:
     returned: str | None
 
 
-_ANY_NUMBER = 1 << 62
+ANY_NUMBER = 1 << 62
 """More iterations than a loop can have in a lifetime."""
 
 
@@ -288,7 +288,7 @@ class _Structurer:
             last: ast.stmt = ast.copy_location(ast.If(over, [_assignment(ended, 1, node)], []), node)
             has_break = any(isinstance(jump, ast.Break) for jump in own_jumps(node.body))
             inside = [*inside, _branch_on(ended, "==", [last], node) if has_break else last]
-        times = ast.Call(ast.Name(function, ast.Load()), [ast.Constant(_ANY_NUMBER)], [])
+        times = ast.Call(ast.Name(function, ast.Load()), [ast.Constant(ANY_NUMBER)], [])
         loop: Any = _placed(ast.For(ast.Name(count, ast.Store()), times, [], []), node)
         loop.body = inside
         loop.ends = Ending(ended, inside, may_not_begin=True)
