@@ -217,7 +217,7 @@ class ListRewriter(ast.NodeTransformer):
         if self.is_part(source) and self.growing.kind == "number":
             self.is_read = True
             return self.elements_of(source)
-        return self.visit(source)
+        return self.read(source)
 
     def returned(self, node: ast.expr) -> ast.expr:
         """Return the expression of a result, with lists in it."""
