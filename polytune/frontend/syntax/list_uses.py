@@ -91,7 +91,7 @@ class ListRewriter(ast.NodeTransformer):
                 node.body, node.orelse = self.block(body), self.block(otherwise)
                 return [node]
             case ast.For(target, source, body, otherwise):
-                node.iter = self.iterated(target, source, body)
+                node.iter = self._source(target, source, body)
                 node.target = self.visit(target)
                 node.body, node.orelse = self.block(body), self.block(otherwise)
                 return [node]
@@ -205,8 +205,8 @@ class ListRewriter(ast.NodeTransformer):
             raise UnsupportedUseError
         return ast.Call(zipped, [self.array(place) for place in range(len(self.growing.items))], [])
 
-    def iterated(self, target: ast.expr, source: ast.expr, body: Sequence[ast.stmt]) -> ast.expr:
-        """What a loop goes over, without the list."""
+    def _source(self, target: ast.expr, source: ast.expr, body: Sequence[ast.stmt]) -> ast.expr:
+        """The source of a loop without the list."""
         has_part = any(map(self.is_part, ast.walk(source)))  # which is a copy in Python
         if (has_part or self.is_iterated(source)) and self.is_changed(body):
             raise UnsupportedUseError
