@@ -46,3 +46,10 @@ def orders_of_elements(A):
         np.size(A, axis=-1),
         np.size(A),
     )
+
+
+@accepted(lambda: (matrix(2, 3),), lambda: (matrix(2, 3).astype(np.float32),))
+def arrays_without_dimensions(A):
+    x = np.array(3.0)
+    total = np.array(A.sum())
+    return float(x), int(total), A * float(total), bool(np.array(A[0, 0] > 0.0))

@@ -211,3 +211,12 @@ def changed_in_another_shape(x):
     n, m = x.shape
     pairs = x.reshape(n // 2, 2, m)
     pairs[:, 0] += pairs[:, 1]
+
+
+@accepted(lambda: (matrix(4, 5), np.array([1, 4, 0, 2])), lambda: (np.zeros((0, 3)), np.zeros(0, dtype=np.int64)))
+def ranges_as_subscripts(A, columns):
+    n = len(A)
+    chosen = A[range(n), columns]
+    A[range(n), columns] -= 1.0
+    A[:, range(1, 3)] *= 2.0
+    return chosen, A[range(1, n)], A[range(len(columns)), columns].sum()
