@@ -47,3 +47,8 @@ def _two(x, dtype=None):
 @accepted(lambda: (vector(4).astype(np.float32),), lambda: (np.arange(3),))
 def type_by_default(x):
     return _two(x), _two(x, np.float64)
+
+
+@accepted(lambda: (np.array([200, 100, 3], dtype=np.uint8),), lambda: (np.arange(1, 4, dtype=np.uint64),))
+def less_than_sums_of_unsigned(u):
+    return u.sum() - 1, np.sum(u[1:]) - 1, (u - 1).sum() - 2, u.sum() - u[0], u.prod() - 1
