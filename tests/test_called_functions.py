@@ -164,6 +164,26 @@ def test_methods_of_arrays_may_stand_where_they_need_not_be_evaluated():
         assert kernel(A, B, n) == pytest.approx(of_arrays_where_they_are_needed(A, B, n), rel=1e-14)
 
 
+def compared_where_they_fit(A, B, n):
+    found = 0.0
+    if A.shape[0] == B.shape[0] and np.all(A == B):
+        found += 1.0
+    if len(A) != len(B) or np.any(A > B + 9.0) or n > 3:
+        found += 2.0
+    if n > 0 and len(A) == n and A.shape == B.shape and (A <= B).all():
+        found += 4.0
+    found += np.sum(A * B) if A.shape == B.shape else np.nanmax(A) if A.size > 0 else np.linalg.norm(B)
+    return found
+
+
+def test_arrays_are_compared_only_where_their_shapes_are_equal():
+    A = np.arange(5.0)
+    for B in (A, A + 1.0, A - 10.0, A[:4], A[:0]):
+        for n in (0, 4, 5):
+            in_every_version(compared_where_they_fit, A, B.copy(), n)
+            in_every_version(compared_where_they_fit, B.copy(), A, n)
+
+
 def turn(origin, first, second):
     return (first[0] - origin[0]) * (second[1] - origin[1]) - (first[1] - origin[1]) * (second[0] - origin[0])
 

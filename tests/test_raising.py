@@ -121,6 +121,32 @@ def greatest_of_each(A, counts):
     return A[0]
 
 
+def scaled_or_nothing(column, limit):
+    total = 0.0
+    for x in column:
+        total += x
+    if total > limit:
+        raise ValueError(MESSAGE)
+    if total < 0.0:
+        return np.zeros(len(column))
+    return column / total
+
+
+def scaled_columns(A, limit):
+    out = np.empty_like(A)
+    for j in range(A.shape[1]):
+        out[:, j] = scaled_or_nothing(A[:, j], limit)
+    A[:] = out
+    return out[0, 0]
+
+
+def test_a_function_that_raises_may_return_one_array_or_another() -> None:
+    A = np.random.default_rng(3).random((5, 4))
+    assert isinstance(check(scaled_columns, A, 100.0), float)
+    assert isinstance(check(scaled_columns, A - [0.0, 3.0, 0.0, 3.0], 100.0), float)
+    assert check(scaled_columns, A, 1.5) == (ValueError, MESSAGE)
+
+
 @pytest.mark.parametrize("strict", [False, True])
 def test_an_extremum_of_nothing_is_an_error(strict: bool) -> None:
     A = vector(5)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.frontend import (  # noqa: F401  (they register what they have)
+    accepted_arguments,
     accepted_bounds,
     accepted_by_numpy,
     accepted_counts,
@@ -17,10 +18,12 @@ from tests.frontend import (  # noqa: F401  (they register what they have)
     accepted_functions,
     accepted_jumps,
     accepted_lists,
+    accepted_maps,
     accepted_shorter,
     accepted_subscripts,
     accepted_truth_values,
     accepted_tuples,
+    accepted_types,
     accepted_webs,
 )
 from tests.frontend.acceptance import ACCEPTED, accepted

@@ -376,3 +376,44 @@ def as_long_as_expressions_say(A, m: int):
         for _ in range((i > 2) + 1):
             quotients.append(4.0)
         A[0] += len(distances) + 8 * len(choices) + 64 * len(quotients)
+
+
+@accepted(*SIZES)
+def parts_of_lists(x):
+    kept = [0.5]
+    for each in x:
+        if each > 2.0:
+            kept.append(each)
+    total = 0.0
+    for number, each in enumerate(kept[::-1]):
+        total += number * each
+    for before, after in zip(kept[1:], kept[:-1], strict=True):
+        total += before * after
+    for each in kept[1:]:
+        total -= each
+    return np.array(kept[::-1]), np.array(kept[-2:]), sum(kept[1:]), max(kept[:2]), total
+
+
+@accepted(lambda: (matrix(6, 2), 4), lambda: (matrix(6, 2), 0))
+def list_in_a_while_with_arrays(points, last):
+    found = []
+    k = 0
+    while True:
+        step = points[k + 1] - points[k]
+        k += 1
+        if k > last:
+            break
+        if step[0] > 3.0:
+            continue
+        found.append(np.dot(step, step))
+    return found
+
+
+@accepted(*SIZES)
+def path_that_is_traced_back(x):
+    path = [(0, 0.5)]
+    i = len(x) - 1
+    while i >= 0:
+        path.append((i, x[i]))
+        i -= 1 if x[i] > 3.0 else 2
+    return np.array(path[::-1])

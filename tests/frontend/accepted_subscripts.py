@@ -211,3 +211,38 @@ def changed_in_another_shape(x):
     n, m = x.shape
     pairs = x.reshape(n // 2, 2, m)
     pairs[:, 0] += pairs[:, 1]
+
+
+@accepted(lambda: (matrix(4, 5), np.array([1, 4, 0, 2])), lambda: (np.zeros((0, 3)), np.zeros(0, dtype=np.int64)))
+def ranges_as_subscripts(A, columns):
+    n = len(A)
+    chosen = A[range(n), columns]
+    A[range(n), columns] -= 1.0
+    A[:, range(1, 3)] *= 2.0
+    return chosen, A[range(1, n)], A[range(len(columns)), columns].sum()
+
+
+BACK = np.array([[0, 0], [3, 0]])
+
+
+@accepted(
+    lambda: (vector(5), np.array([0, 2, 2, 1]), vector(4)),
+    lambda: (vector(5), BACK, matrix(2, 2)),
+    lambda: (vector(5), BACK, 1.0),
+    lambda: (matrix(4, 4), np.array([0, 2, 2, 1]), vector(4)),
+    lambda: (matrix(4, 3), np.array([0, 2, 2, 1]), matrix(4, 3)),
+    lambda: (matrix(4, 3), BACK, np.arange(12.0).reshape(2, 2, 3)),
+    lambda: (matrix(4, 3), BACK, vector(3)),
+)
+def updates_of_all_shapes(A, index, x):
+    np.add.at(A, index, x)
+    np.subtract.at(A, index - 1, 0.5)
+    np.maximum.at(A, [0, 1], 2.0)
+
+
+@accepted(lambda: (matrix(4, 4), np.array([0, 2, 2, 1]), vector(4)), lambda: (matrix(4, 4), BACK, matrix(2, 2)))
+def updates_through_two_arrays(A, index, x):
+    A = A.copy()
+    np.add.at(A, (index, index[::-1]), 2.0 * x)
+    np.add.at(A, (np.array([0, 0]), [1, 1]), 1)
+    return A

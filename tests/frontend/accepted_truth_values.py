@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.frontend.acceptance import accepted
-from tests.frontend.values import vector
+from tests.frontend.values import matrix, vector
 
 
 @accepted(*[lambda c=c: (vector(), c) for c in (0.25, 2.0)])
@@ -90,3 +90,14 @@ def truth_values_given(A, flag):
         A[0] = 1.0
     flag = flag & (A[1] > 0.0)
     return flag, other, ~flag, A
+
+
+@accepted(lambda: (vector(9) - 3.0,), lambda: (np.zeros(0),), lambda: (np.array([1.0, -1.0, np.nan, 2.0]),))
+def changes_of_sign(x):
+    crossings = np.where(np.diff(np.signbit(x)))[0]
+    return crossings, np.diff(x > 0.0), np.diff(x > 0.0, n=2)
+
+
+@accepted(lambda: (matrix(3, 4) > 2.0,))
+def changes_along_axes(mask):
+    return np.diff(mask, axis=0), np.diff(mask), np.diff(mask, axis=0).sum()

@@ -76,6 +76,53 @@ def or_zeros(A, B):
     return A + B
 
 
+def distance_and_gradient(x, y):
+    total = 0.0
+    for i in range(len(x)):
+        total += abs(x[i] - y[i])
+    if total == 0.0:
+        return 0.0, np.zeros(len(x))
+    gradient = np.empty(len(x))
+    for i in range(len(x)):
+        gradient[i] = np.sign(x[i] - y[i]) / total
+    return total, gradient
+
+
+def gradients(A):
+    n = len(A) // 3
+    total, out = 0.0, np.zeros((n, 3))
+    for i in range(n):
+        distance, gradient = distance_and_gradient(A[3 * i : 3 * i + 3], A[:3])
+        out[i] = gradient
+        total += distance
+    return total, out
+
+
+def limits(x, width):
+    if width < 0.0:
+        raise ValueError("a negative width")
+    if width == 0.0:
+        return x, x + 0.0, True
+    low = x - width
+    return low, x + width, False
+
+
+def within_limits(A):
+    low, high, is_narrow = limits(A, A[0])
+    high = high + 1.0
+    return low + high, is_narrow, distance_and_gradient(low, A)[1]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_functions_that_return_tuples_with_several_arrays(strict: bool) -> None:
+    for n in (3, 4, 9, 12):
+        compared(gradients, vector(n), strict=strict)
+    for first in (2.0, 0.0):
+        compared(within_limits, np.array([first, 1.0, 2.0]), strict=strict)
+    with pytest.raises(ValueError, match="a negative width"):
+        polytune.kernel(within_limits, strict=strict)(np.array([-1.0, 2.0]))
+
+
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("function", [directions, sum_of_direction, branches_of_sizes])
 def test_functions_that_return_several_arrays(function: Callable[..., Any], strict: bool) -> None:

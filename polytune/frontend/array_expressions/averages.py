@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from polytune.frontend.array_expressions.elementwise import (
 )
 from polytune.frontend.array_expressions.reductions import COMMON, Reduced, reduced_operand, total
 from polytune.frontend.array_expressions.short_sums import written_out
+from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.lowering.frame import Frame
@@ -81,6 +83,24 @@ def _mean(call: ArrayCall) -> Operand:
     return narrowed(call.frame, call.node, mean_of(call.frame, call.node, reduced, promotion.wider(dtype)), dtype)
 
 
+def lost_degrees(call: ArrayCall, default: int = 0) -> Value:
+    """The ``ddof`` of a call, which may be known only while the kernel runs.
+
+    Args:
+        call: the call.
+        default: what holds where it is not given.
+
+    Raises:
+        UnsupportedSourceError: it is an array.
+    """
+    if not call.given("ddof") or is_none(call.argument("ddof")):
+        return constant(default)
+    found = call.value("ddof")
+    if not isinstance(found, Value):
+        raise call.refusal(f"{call.name} with an array as ddof", "pass a number")
+    return replace(promotion.number(found), weak=True)
+
+
 def _variance(call: ArrayCall) -> tuple[Operand, str]:
     """The mean of the squared distances from the mean, as NumPy computes it, in two passes; and the type of the result,
     where it is computed in a wider one."""
@@ -93,7 +113,7 @@ def _variance(call: ArrayCall) -> tuple[Operand, str]:
         reduced = Reduced(array, reduced.axes, reduced.keepdims, selection)
     wanted = type_of_mean(call, array.dtype, may_be_complex=False)
     dtype = promotion.wider(wanted)
-    freedom = call.constant("ddof", 0)
+    freedom = lost_degrees(call)
     spread = Reduced(array, reduced.axes, True, selection)
     mean = computed(frame, node, mean_of(frame, node, spread, dtype))
     distance = computed(frame, node, arithmetic(frame, node, "-", cast_array(frame, node, array, dtype), mean))
@@ -105,7 +125,7 @@ def _variance(call: ArrayCall) -> tuple[Operand, str]:
     dtype = promotion.part_type(dtype)
     count = _count(frame, node, reduced, dtype)
     totals = written_out(frame.kernel, total(Reduced(squares, reduced.axes, reduced.keepdims, selection), dtype))
-    count = functions.apply(np.maximum, [promotion.binary("-", count, constant(freedom)), constant(0)])
+    count = functions.apply(np.maximum, [promotion.binary("-", count, promotion.cast(freedom, dtype)), constant(0)])
     return arithmetic(frame, node, "/", totals, count), promotion.part_type(wanted)
 
 

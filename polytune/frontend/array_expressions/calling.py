@@ -33,6 +33,7 @@ from polytune.frontend.lowering.meanings import (
     ValueBinding,
     ViewBinding,
 )
+from polytune.frontend.lowering.names import lookup
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import ArrayRole
 
@@ -273,23 +274,69 @@ def as_statements(frame: Frame, call: ast.Call, function: Any, name: Callable[[]
             rows, columns = (ast.Subscript(_attribute(target, "shape"), ast.Constant(axis)) for axis in (0, 1))
             stop = ast.Call(ast.Name("min"), [rows, columns], [])
             found = _loop(place, stop, ast.Tuple([ast.Name(place), ast.Name(place)]), target, value)
-        case ast.Call(_, [target, ast.Name() | ast.Tuple() as indices, value], []) if _has_at(owner, function):
-            place = name()
-            several = indices.elts if isinstance(indices, ast.Tuple) else [indices]
-            if not several or not all(isinstance(each, ast.Name) for each in several):
-                return None
-            index, places = several[0], [ast.Subscript(each, ast.Name(place)) for each in several]
-            at: ast.expr = places[0] if len(places) == 1 else ast.Tuple(list(places))
-            each = ast.Subscript(value, ast.Name(place)) if mentions_arrays(frame, value) else value
-            stop = ast.Call(ast.Name("len"), [index], [])
-            if owner in _OF_UFUNCS:
-                found = _loop(place, stop, at, target, each, _OF_UFUNCS[owner]())
-            else:
-                element = ast.Subscript(target, at)
-                found = _loop(place, stop, at, target, ast.Call(_attribute(call.func, None), [element, each], []))
+        case ast.Call(_, [_, _, _], []) if _has_at(owner, function):
+            return _at_each(frame, call, owner, name)
         case _:
             return None
     return [ast.fix_missing_locations(ast.copy_location(_loaded(found), call))]
+
+
+def _at_each(frame: Frame, call: ast.Call, owner: Any, name: Callable[[], str]) -> list[ast.stmt] | None:
+    """A call of a ufunc's ``at`` as loops over the elements of its subscripts; where its arguments are no names of
+    arrays, statements that give them names, and the call of these."""
+    before: list[ast.stmt] = []
+    target, indices, value = call.args
+    several = indices.elts if isinstance(indices, ast.Tuple) else [indices]
+    named: list[ast.expr] = []
+    for each in (target, *several, value):
+        if isinstance(each, ast.Name) or (each is value and not mentions_arrays(frame, each)):
+            named.append(each)
+            continue
+        if isinstance(each, ast.Slice) or not mentions_arrays(frame, each):
+            return None
+        if isinstance(each, ast.List):
+            each = ast.Call(_attribute(_attribute(_attribute(call.func, None), None), "array"), [each], [])
+        named.append(ast.Name(name()))
+        before.append(ast.Assign([named[-1]], each))
+    target, *several, value = named
+    if before:
+        again = ast.Expr(ast.Call(call.func, [target, ast.Tuple(several), value], []))
+        return [ast.fix_missing_locations(ast.copy_location(_loaded(each), call)) for each in (*before, again)]
+    dimensions = [_dimensions(frame, each) for each in several]
+    inside = _dimensions(frame, target) - len(several)
+    of_value = _dimensions(frame, value) - inside if mentions_arrays(frame, value) else 0
+    depth = max(dimensions, default=0)
+    if not depth or min(dimensions) < 1 or inside < 0 or of_value > depth:
+        return None
+    places = [name() for _ in range(depth)]
+    first = several[dimensions.index(depth)]
+
+    def element(array: ast.expr, count: int) -> ast.expr:
+        at: list[ast.expr] = [ast.Name(place) for place in places[depth - count :]]
+        return ast.Subscript(array, at[0] if count == 1 else ast.Tuple(at)) if count > 0 else array
+
+    subscripts = [element(each, count) for each, count in zip(several, dimensions, strict=True)]
+    at = subscripts[0] if len(subscripts) == 1 else ast.Tuple(subscripts)
+    operator = _OF_UFUNCS[owner]() if owner in _OF_UFUNCS else None
+    update = element(value, of_value)
+    if operator is None:
+        update = ast.Call(_attribute(call.func, None), [ast.Subscript(target, at), update], [])
+    found = _update(target, at, update, operator)
+    for axis, place in reversed(list(enumerate(places))):
+        stop = ast.Subscript(_attribute(first, "shape"), ast.Constant(axis))
+        found = ast.For(ast.Name(place), ast.Call(ast.Name("range"), [stop], []), [found], [])
+    return [ast.fix_missing_locations(ast.copy_location(_loaded(found), call))]
+
+
+def _dimensions(frame: Frame, node: ast.expr) -> int:
+    """Return how many dimensions the array of a name has: 0 for truth values, which select elements."""
+    binding = lookup(frame, node) if isinstance(node, ast.Name) else None
+    if isinstance(binding, ArrayBinding):
+        array = frame.kernel.arrays[binding.array]
+        return 0 if array.dtype == "bool" else array.ndim
+    if isinstance(binding, ViewBinding):
+        return 0 if binding.view.dtype == "bool" else binding.view.ndim
+    return 1
 
 
 def _has_at(owner: Any, function: Any) -> bool:
@@ -309,15 +356,16 @@ def _masked(frame: Frame, target: ast.expr, mask: ast.expr, value: ast.expr) -> 
     return ast.Assign([ast.Subscript(target, mask)], selected)
 
 
-def _loop(
-    place: str, stop: ast.expr, at: ast.expr, target: ast.expr, value: ast.expr, operator: ast.operator | None = None
-) -> ast.stmt:
-    """A loop that assigns, or updates, the elements of an array at some subscripts."""
+def _loop(place: str, stop: ast.expr, at: ast.expr, target: ast.expr, value: ast.expr) -> ast.stmt:
+    """A loop that assigns the elements of an array at some subscripts."""
+    body = _update(target, at, value, None)
+    return ast.For(ast.Name(place), ast.Call(ast.Name("range"), [stop], []), [body], [])
+
+
+def _update(target: ast.expr, at: ast.expr, value: ast.expr, operator: ast.operator | None) -> ast.stmt:
+    """An assignment of an element of an array, or an update of it by an operator."""
     element = ast.Subscript(target, at)
-    statement: ast.stmt = ast.Assign([element], value)
-    if operator is not None:
-        statement = ast.AugAssign(element, operator, value)
-    return ast.For(ast.Name(place), ast.Call(ast.Name("range"), [stop], []), [statement], [])
+    return ast.Assign([element], value) if operator is None else ast.AugAssign(element, operator, value)
 
 
 def _loaded(statement: ast.stmt) -> ast.stmt:

@@ -34,7 +34,10 @@ from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, constant
 
-NAMES = ("array", "empty", "ndarray", "zeros", "ones", "full", "eye", "identity", "arange", "linspace", "tri")
+NAMES = (
+    *("array", "empty", "ndarray", "zeros", "ones", "full", "eye", "identity", "arange", "linspace", "tri"),
+    *("logspace", "geomspace", "bartlett", "hanning", "hamming", "blackman", "kaiser", "fftfreq", "rfftfreq"),
+)
 """The functions that make arrays of numbers alone."""
 
 

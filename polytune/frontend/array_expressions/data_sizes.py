@@ -40,6 +40,7 @@ from polytune.frontend.lowering.frame import AssignedInteger, Frame, KernelWalk,
 from polytune.frontend.lowering.parameters import with_products
 from polytune.frontend.promotion import Value, cast
 from polytune.frontend.scop import ArrayRole
+from polytune.frontend.syntax.jumps import ANY_NUMBER
 
 _GREATEST = {"bool": 1, "uint8": 2**8 - 1, "int8": 2**7 - 1}
 """The greatest number of types that hold few."""
@@ -330,8 +331,8 @@ def times_between(outer: Frame, inner: Frame) -> Most:
     return times
 
 
-def _iterations(outer: Frame, inner: Frame, loop: LoopRange) -> Expression:
-    """Return the most iterations that a loop has.
+def _iterations(outer: Frame, inner: Frame, loop: LoopRange) -> Most:
+    """Return the most iterations that a loop has; None for one that stands for a ``while``.
 
     Args:
         outer: a place around it; inside, where it has an iteration, its bounds are known to be in order.
@@ -340,6 +341,8 @@ def _iterations(outer: Frame, inner: Frame, loop: LoopRange) -> Expression:
     """
     distance = subtract(loop.stop, loop.start) if loop.step > 0 else subtract(loop.start, loop.stop)
     most = greatest(inner, distance)
+    if (constant_of(most) or 0) >= ANY_NUMBER:
+        return None
     most = most if at_least(outer, most, ZERO) else maximum(ZERO, most)
     size = abs(loop.step)
     return most if size == 1 else quotient(add(most, integer(size - 1)), size)

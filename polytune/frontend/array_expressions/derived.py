@@ -195,10 +195,12 @@ def _round(call: ArrayCall) -> Operand:
 compiles(np.around, "a", "decimals")(_round)
 
 
-@compiles(np.size, "a")
+@compiles(np.size, "a", "axis")
 def _size(call: ArrayCall) -> Operand:
     size: Value = constant(1)
-    for each in call.array("a").shape:
+    array = call.array("a")
+    axis = call.axis("axis", array.ndim)
+    for each in array.shape if axis is None else array.shape[axis : axis + 1]:
         size = promotion.binary("*", size, Value(each, weak=True))
     return size
 

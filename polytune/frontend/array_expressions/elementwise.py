@@ -347,6 +347,8 @@ def _merged(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Oper
     if not isinstance(target, Sum) or (frame.kernel.strict and promotion.is_inexact(target.dtype)):
         return None
     negative = symbol == "-"
+    if negative and not isinstance(right, Sum) and target.dtype.startswith("uint"):
+        return None  # a sum that begins below 0 is none of such numbers
     if isinstance(left, Sum) and isinstance(right, Sum):
         other = negated(frame, node, right) if negative else right
         assert isinstance(other, Sum)

@@ -10,7 +10,7 @@ import numpy as np
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE
-from polytune.frontend.array_expressions.averages import mean_of
+from polytune.frontend.array_expressions.averages import lost_degrees, mean_of
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise
 from polytune.frontend.array_expressions.library_functions import norm_of_order
@@ -159,16 +159,16 @@ def _cov(call: ArrayCall) -> Operand:
         raise call.refusal("np.cov of an array that is no matrix", "pass a matrix with a row for each variable")
     if not call.constant("rowvar", True):
         array = permuted(frame.kernel, array, (1, 0))
-    lost = call.constant("ddof", 0 if call.constant("bias", False) else 1)
-    if not isinstance(lost, int):
-        raise call.refusal("np.cov with a ddof that is no integer", "pass a constant integer")
+    lost = lost_degrees(call, 0 if call.constant("bias", False) else 1)
+    if not lost.is_integer:
+        raise call.refusal("np.cov with a ddof that is no integer", "pass an integer")
     require_matrix(call, array.shape[0])
     means = computed(frame, node, mean_of(frame, node, Reduced(array, (1,), True), "float64"))
     distances = computed(frame, node, arithmetic(frame, node, "-", array, means))
     assert isinstance(distances, ArrayValue)
     distances = kept(frame, node, distances)
     products = matrix_product(frame, node, distances, permuted(frame.kernel, distances, (1, 0)))
-    freedom = promotion.binary("-", Value(array.shape[1], weak=True), promotion.constant(lost))
+    freedom = promotion.binary("-", Value(array.shape[1], weak=True), lost)
     count = promotion.cast(functions.apply(np.maximum, [freedom, promotion.constant(0)]), "float64")
     return arithmetic(frame, node, "/", products, count)
 

@@ -7,7 +7,7 @@ import ast
 import numpy as np
 
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.averages import deviation, type_of_mean
+from polytune.frontend.array_expressions.averages import deviation, lost_degrees, type_of_mean
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import (
     arithmetic,
@@ -91,7 +91,7 @@ def _variance(call: ArrayCall) -> tuple[Operand, str]:
     distance = computed(frame, node, arithmetic(frame, node, "-", values, computed(frame, node, mean)))
     squares = arithmetic(frame, node, "*", distance, distance)
     own = chosen(frame, node, _is_missing(call, values), nothing, squares)
-    degrees = arithmetic(frame, node, "-", _counted(call, values, dtype, *_REDUCED), constant(call.constant("ddof", 0)))
+    degrees = arithmetic(frame, node, "-", _counted(call, values, dtype, *_REDUCED), lost_degrees(call))
     quotient = computed(frame, node, arithmetic(frame, node, "/", call.of(np.sum, own, *_REDUCED), degrees))
 
     return _of_some(call, quotient, degrees), wanted

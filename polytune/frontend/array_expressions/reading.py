@@ -72,6 +72,7 @@ from polytune.frontend.lowering.names import lookup, note_read
 from polytune.frontend.promotion import Value
 from polytune.frontend.scalars import functions
 from polytune.frontend.scalars.functions import ArityError, is_known
+from polytune.frontend.syntax.ranges import is_subscript
 
 
 def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
@@ -90,6 +91,8 @@ def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
         case ast.Call(function) if _makes_arrays(frame, function):
             return True
         case ast.List():
+            return True
+        case ast.ListComp() if is_subscript(node):
             return True
     children = (
         child.value if isinstance(child, ast.keyword) else child  # as in out=A
@@ -410,10 +413,14 @@ def _ufunc(
     operands = [each if isinstance(each, Selection) else computed(frame, node, each) for each in operands]
     if _gives_itself(function, receiver, operands) and not node.keywords and not out:
         return operands[0]
+    is_of_numbers = function in (min, max, int, float, bool, complex)
+    if is_of_numbers or getattr(math, getattr(function, "__name__", ""), None) is function:
+        is_of_numbers = True
+        operands = [each.at(()) if isinstance(each, ArrayValue) and not each.shape else each for each in operands]
     of_numbers = all(isinstance(operand, Value) for operand in operands) and not node.keywords and not out
     if of_numbers:
         pass
-    elif getattr(math, getattr(function, "__name__", ""), None) is function or function in (min, max, int, float, bool):
+    elif is_of_numbers:
         raise frame.source.refusal(
             node,
             f"{name} of a whole array",

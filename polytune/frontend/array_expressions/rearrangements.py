@@ -133,7 +133,7 @@ def _diff(call: ArrayCall) -> Operand:
         axes = _whole_axes(array.ndim)
         axes[place] = Axis(offset, place)
         sides.append(rearranged(call.frame.kernel, array, axes, tuple(shape)))
-    return arithmetic(call.frame, call.node, "-", *sides)
+    return arithmetic(call.frame, call.node, "^" if array.dtype == "bool" else "-", *sides)
 
 
 @compiles(np.expand_dims, "a", "axis")
@@ -192,15 +192,23 @@ def _is_rest(node: ast.expr) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and ast.unparse(node) == "-1"
 
 
-@compiles(np.ndarray.flatten, "a")
+@compiles(np.ndarray.flatten, "a", "order")
 def _flatten(call: ArrayCall) -> Operand:
-    flat = reshaped(call, call.array("a"), [None])
+    flat = reshaped(call, _in_order(call), [None])
     return flat if flat.is_new else kept(call.frame, call.node, flat, "flat")
 
 
-@compiles(np.ravel, "a")
+@compiles(np.ravel, "a", "order")
 def _ravel(call: ArrayCall) -> Operand:
-    return reshaped(call, call.array("a"), [None])
+    return reshaped(call, _in_order(call), [None])
+
+
+def _in_order(call: ArrayCall) -> ArrayValue:
+    """The array whose rows have the elements in the wanted order: transposed where that goes along columns."""
+    array, order = call.array("a"), call.constant("order", "C")
+    if order not in ("C", "F"):
+        raise call.refusal(f"{call.name} in the order {order!r}", "write 'C' or 'F'")
+    return array if order == "C" else permuted(call.frame.kernel, array, range(array.ndim)[::-1])
 
 
 def reshaped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression | None]) -> ArrayValue:

@@ -45,7 +45,7 @@ from polytune.frontend.scalars.named_tuples import named_fields
 from polytune.frontend.syntax.branch_tails import with_tails_in_branches
 from polytune.frontend.syntax.calls_first import GUARDED, RAISED, with_calls_first
 from polytune.frontend.syntax.desugaring import desugared
-from polytune.frontend.syntax.jumps import structured, with_one_return
+from polytune.frontend.syntax.jumps import items_returned, structured, with_one_return
 from polytune.frontend.syntax.source import NestedFunction, Source, definition_of, meaning_outside, read_source
 from polytune.frontend.syntax.tuple_variables import with_items
 from polytune.frontend.syntax.webs import with_webs
@@ -243,9 +243,9 @@ def _walk_body(
 
 def _with_one_return(frame: Frame, statements: list[ast.stmt]) -> list[ast.stmt]:
     """The statements of a function that returns several arrays with one name for them; as they are where loops do."""
-    result = frame.fresh("result")
-    frame.kernel.results.add(result)
-    return with_one_return(statements, result, frame.fresh, partial(is_over_values, frame)) or statements
+    results = [frame.fresh("result") for _ in range(items_returned(statements) or 1)]
+    frame.kernel.results.update(results)
+    return with_one_return(statements, results, frame.fresh, partial(is_over_values, frame)) or statements
 
 
 def _named_tuple(frame: Frame, node: ast.Call, kind: type) -> TupleBinding:

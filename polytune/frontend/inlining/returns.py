@@ -266,16 +266,27 @@ def result_of_call(
 
 
 def _note_arrays(frame: Frame, function: FunctionType | NestedFunction, results: Iterable[Meaning | None]) -> None:
-    """Note that a function returns different arrays, which then are one, if it always returns one.
+    """Note that a function returns different arrays, which then are one, if it always returns one, or tuples with
+    arrays in the same places.
 
     Raises:
         SeveralArraysError: it was not known.
     """
     kernel, definition = frame.kernel, definition_of(function)
-    are_arrays = all(isinstance(each, ArrayBinding | ViewBinding) for each in results)
-    if are_arrays and not _may_end(frame) and definition not in kernel.knowledge.merged:
+    is_alike = len({_form(each) for each in results}) == 1
+    if is_alike and not _may_end(frame) and definition not in kernel.knowledge.merged:
         kernel.knowledge.merged.add(definition)
         raise SeveralArraysError
+
+
+def _form(meaning: Meaning | None) -> object:
+    """Return what is an array in what a function returns."""
+    match meaning:
+        case ArrayBinding() | ViewBinding():
+            return "array"
+        case TupleBinding(items, (), is_list=False):
+            return tuple(map(_form, items))
+    return _kind(meaning)
 
 
 def _may_end(frame: Frame) -> bool:

@@ -26,7 +26,7 @@ from polytune.frontend.lowering.meanings import (
     ValueBinding,
     ViewBinding,
 )
-from polytune.frontend.lowering.names import lookup, outside_object
+from polytune.frontend.lowering.names import computed_type, lookup, outside_object
 from polytune.frontend.lowering.shape_assignments import refused_shape
 from polytune.frontend.lowering.stored_scalars import keep, reads_memory
 from polytune.frontend.lowering.targets import assign_arrays, assign_number, bind_name, refuse_rebinding
@@ -149,6 +149,8 @@ def _bind(frame: Frame, node: ast.stmt, target: ast.Name, value: ast.expr, shape
             is_type = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "type"
             is_thing = is_type or isinstance(value, ast.Name | ast.Attribute)
             thing = outside_object(frame, value) if is_thing else None
+            if thing is None:
+                thing = computed_type(frame, value)
             if thing is None or not callable(thing):
                 return False
             binding = ObjectBinding(thing)

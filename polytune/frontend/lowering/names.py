@@ -206,11 +206,50 @@ def _type_of_number(frame: Frame, node: ast.expr) -> type | None:
 
 
 def element_type(frame: Frame, node: ast.expr) -> Any:
-    """Return what a name of an element type, or ``A.dtype`` of an array, means."""
-    if isinstance(node, ast.Attribute) and node.attr == "dtype" and isinstance(node.value, ast.Name):
-        binding = lookup(frame, node.value)
-        if isinstance(binding, ArrayBinding):
-            return frame.kernel.arrays[binding.array].dtype
-        if isinstance(binding, ViewBinding):
-            return binding.view.dtype
-    return outside_object(frame, node)
+    """Return what a name of an element type means, or an expression of such types."""
+    found = computed_type(frame, node)
+    return outside_object(frame, node) if found is None else found
+
+
+_OF_TYPES = (np.dtype, np.result_type, np.promote_types, np.common_type)
+"""Functions that give an element type of arrays, numbers and other such types."""
+
+
+def computed_type(frame: Frame, node: ast.expr) -> Any:
+    """Return the element type that an expression computes, as ``A.dtype`` of an array and ``np.result_type(A, B)`` do;
+    None for any other expression."""
+    match node:
+        case ast.Attribute(ast.Name() as name, "dtype"):
+            dtype = _type_of_array(frame, name)
+            return None if dtype is None else np.dtype(dtype).type
+        case ast.Call(ast.Attribute() as function, [_, *_] as arguments, []):
+            called = outside_object(frame, function)
+            if not any(called is each for each in _OF_TYPES):
+                return None
+            given = [_typed(frame, each) for each in arguments]
+            try:
+                return None if any(each is None for each in given) else np.dtype(called(*given)).type
+            except (TypeError, ValueError, AttributeError):
+                return None
+    return None
+
+
+def _typed(frame: Frame, node: ast.expr) -> Any:
+    """Return something of the type that an expression has or names; None where that is not known."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name):
+        dtype = _type_of_array(frame, node)
+        if dtype is not None:
+            return np.empty(0, dtype)
+        kind = _type_of_number(frame, node)
+        if kind is not None:
+            return kind(0)
+    return element_type(frame, node)
+
+
+def _type_of_array(frame: Frame, node: ast.Name) -> str | None:
+    binding = lookup(frame, node)
+    if isinstance(binding, ArrayBinding):
+        return frame.kernel.arrays[binding.array].dtype
+    return binding.view.dtype if isinstance(binding, ViewBinding) else None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polytune.frontend import promotion
+from polytune.frontend.array_expressions.comprehension import comprehension
 from polytune.frontend.array_expressions.creation import display
 from polytune.frontend.array_expressions.elementwise import computed, require_ranges
 from polytune.frontend.array_expressions.grids import grid_axes, is_grid, stacked
@@ -59,6 +60,7 @@ from polytune.frontend.scalars.tuples import (
     unstarred_call,
 )
 from polytune.frontend.syntax.lists import count_of
+from polytune.frontend.syntax.ranges import is_subscript
 from polytune.frontend.syntax.refusals import counted, refuse_expression
 
 
@@ -89,6 +91,8 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
             return _choice(frame, node)
         case ast.Call():
             return _call(frame, node)
+        case ast.ListComp() if is_subscript(node):
+            return comprehension(frame, node, evaluate)
         case ast.List(elements) if elements:
             return display(frame, ast.copy_location(ast.List(unstarred(frame, elements)), node), evaluate)
     raise refuse_expression(frame.source, node)

@@ -74,7 +74,8 @@ def with_calls_first(
 
 _REDUCTIONS = (
     *(builtins.sum, builtins.min, builtins.max, builtins.any, builtins.all, np.sum, np.prod, np.min, np.max),
-    *(np.mean, np.median, np.std, np.var, np.any, np.all, np.argmin, np.argmax, np.count_nonzero),
+    *(np.mean, np.median, np.std, np.var, np.any, np.all, np.argmin, np.argmax, np.count_nonzero, np.ptp),
+    *(np.nansum, np.nanprod, np.nanmin, np.nanmax, np.nanmean, np.nanmedian, np.nanstd, np.nanvar, np.linalg.norm),
 )
 
 
@@ -96,6 +97,33 @@ def _is_reduction(call: ast.Call, meaning: Meaning) -> bool:
         return isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS and not call.args
     functions = {1: _REDUCTIONS, 2: _OF_TWO}.get(len(call.args), ())
     return any(function is each for each in functions)
+
+
+def _is_of_sizes(test: ast.expr) -> bool:
+    """Return whether a test compares nothing but names, constants, lengths and extents, and costs nothing twice."""
+    match test:
+        case ast.Compare(left, _, others):
+            return all(map(_is_size, [left, *others]))
+        case ast.BoolOp(_, operands):
+            return all(map(_is_of_sizes, operands))
+        case ast.UnaryOp(ast.Not(), operand):
+            return _is_of_sizes(operand)
+    return False
+
+
+def _is_size(node: ast.expr) -> bool:
+    match node:
+        case ast.Name() | ast.Constant() | ast.Attribute(ast.Name(), "shape" | "size" | "ndim"):
+            return True
+        case ast.Subscript(ast.Attribute(ast.Name(), "shape"), ast.Constant() | ast.UnaryOp(_, ast.Constant())):
+            return True
+        case ast.Call(ast.Name("len"), [ast.Name()], []):
+            return True
+        case ast.BinOp(left, _, right):
+            return _is_size(left) and _is_size(right)
+        case ast.UnaryOp(ast.USub(), operand):
+            return _is_size(operand)
+    return False
 
 
 class _Separator:
@@ -312,15 +340,19 @@ class _Separator:
         before: list[ast.stmt],
         certain: bool,
     ) -> ast.expr:
-        """``and`` or ``or``, each operand under a condition on those before it."""
+        """``and`` or ``or``, each operand under a condition on those before it.
+
+        A comparison of sizes is that condition itself, so that what follows may rely on it, as ``np.all(A == B)`` does
+        after ``A.shape == B.shape``.
+        """
         name = self.fresh("value")
         current = placed(ast.Name(name, ast.Load()), node)
         before.append(self.assignment(name, self.expression(first, before, certain=certain)))
         around = before
-        for operand in later:
+        for previous, operand in zip([first, *later], later, strict=False):
             inside: list[ast.stmt] = []
             inside.append(self.assignment(name, self.expression(operand, inside, certain=False)))
-            test: ast.expr = copy.copy(current)
+            test: ast.expr = copy.deepcopy(previous) if _is_of_sizes(previous) else copy.copy(current)
             if isinstance(operator, ast.Or):
                 test = placed(ast.UnaryOp(ast.Not(), test), operand)
             around.append(placed(ast.If(test, inside, []), operand))

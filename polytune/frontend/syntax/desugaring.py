@@ -23,6 +23,7 @@ from polytune.frontend.syntax.exchanges import with_exchanges_written
 from polytune.frontend.syntax.jumps import own_jumps
 from polytune.frontend.syntax.list_arrays import with_lists_as_arrays
 from polytune.frontend.syntax.list_displays import filled_array
+from polytune.frontend.syntax.maps import with_maps_written
 from polytune.frontend.syntax.matching import branches
 from polytune.frontend.syntax.ranges import with_ranges_written
 from polytune.frontend.syntax.sorted_lists import with_sorted_lists
@@ -43,6 +44,7 @@ def desugared(
         arguments: the names that have a value before.
     """
     arguments = list(arguments)
+    body = with_maps_written(body, meaning, fresh)
     body = with_exchanges_written(body, meaning, fresh, arguments)
     body = with_ranges_written(body, arguments, meaning, fresh)
     body = with_sorted_lists(body, meaning, fresh)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from polytune.frontend.syntax.comprehensions import is_required
+from polytune.frontend.syntax.comprehensions import is_required, placed
 from polytune.frontend.syntax.source import nodes_inside
 from polytune.records import dataclass
 
@@ -44,7 +44,7 @@ class Structured:
     returned: str | None
 
 
-_ANY_NUMBER = 1 << 62
+ANY_NUMBER = 1 << 62
 """More iterations than a loop can have in a lifetime."""
 
 
@@ -104,38 +104,48 @@ def structured(body: Sequence[ast.stmt], fresh: Fresh, is_over_values: Callable[
     return Structured(statements, returned)
 
 
+def items_returned(body: Sequence[ast.stmt]) -> int | None:
+    """Return how many values each ``return`` of a function gives, as a tuple of as many; None where they do not."""
+    values = [node.value for node in nodes_inside(body) if isinstance(node, ast.Return) and node.value is not None]
+    counts = {len(value.elts) if isinstance(value, ast.Tuple) else None for value in values}
+    has_stars = any(isinstance(node, ast.Starred) for value in values for node in ast.iter_child_nodes(value))
+    return counts.pop() if len(counts) == 1 and not has_stars else None
+
+
 def with_one_return(
-    body: Sequence[ast.stmt], result: str, fresh: Fresh, is_over_values: Callable[[ast.expr], bool]
+    body: Sequence[ast.stmt], results: Sequence[str], fresh: Fresh, is_over_values: Callable[[ast.expr], bool]
 ) -> list[ast.stmt] | None:
-    """The body of a function with one name for what it returns, which stands alone at its end; None where a loop
-    returns.
+    """The body of a function with one name for what it returns, or one for each item of the tuples that it returns,
+    which stand alone at its end; None where a loop returns.
 
     Args:
         body: its statements, which stay as they are; all ways to their end lead to a ``return``.
-        result: the name.
+        results: the names.
         fresh: gives a name that the function does not have, like the one given.
         is_over_values: see `structured`.
     """
     if any(_jumps([node], ast.Return) for node in nodes_inside(body) if isinstance(node, ast.For | ast.While)):
         return None
     made, last = structured(body, fresh, is_over_values), body[-1]
-    statements = [_Assigning(result).visit(copy.deepcopy(each)) for each in made.statements]
+    statements = _Assigning(results).visit(ast.Module([copy.deepcopy(each) for each in made.statements], [])).body
     if made.returned is not None and not _is_read(made.returned, statements):
         statements = _without(made.returned, statements)
-    returned = ast.copy_location(ast.Return(ast.copy_location(ast.Name(result, ast.Load()), last)), last)
-    return [*statements, returned]
+    names: list[ast.expr] = [ast.Name(name, ast.Load()) for name in results]
+    return [*statements, placed(ast.Return(names[0] if len(names) == 1 else ast.Tuple(names, ast.Load())), last)]
 
 
 class _Assigning(ast.NodeTransformer):
-    """Puts assignments to a name in place of returns."""
+    """Puts assignments to names in place of returns of values."""
 
-    def __init__(self, name: str):
-        self.name = name
+    def __init__(self, names: Sequence[str]):
+        self.names = names
 
-    def visit_Return(self, node: ast.Return) -> ast.stmt:
-        assert node.value is not None
-        target = ast.copy_location(ast.Name(self.name, ast.Store()), node)
-        return ast.copy_location(ast.Assign([target], node.value), node)
+    def visit_Return(self, node: ast.Return) -> ast.stmt | list[ast.stmt]:
+        if node.value is None:
+            return node  # it stands for a ``raise``: what the call gives is not read
+        values = node.value.elts if isinstance(node.value, ast.Tuple) and len(self.names) > 1 else [node.value]
+        pairs = zip(self.names, values, strict=True)
+        return [placed(ast.Assign([ast.Name(name, ast.Store())], value), node) for name, value in pairs]
 
 
 @dataclass(frozen=True)
@@ -287,7 +297,7 @@ class _Structurer:
             last: ast.stmt = ast.copy_location(ast.If(over, [_assignment(ended, 1, node)], []), node)
             has_break = any(isinstance(jump, ast.Break) for jump in own_jumps(node.body))
             inside = [*inside, _branch_on(ended, "==", [last], node) if has_break else last]
-        times = ast.Call(ast.Name(function, ast.Load()), [ast.Constant(_ANY_NUMBER)], [])
+        times = ast.Call(ast.Name(function, ast.Load()), [ast.Constant(ANY_NUMBER)], [])
         loop: Any = _placed(ast.For(ast.Name(count, ast.Store()), times, [], []), node)
         loop.body = inside
         loop.ends = Ending(ended, inside, may_not_begin=True)

@@ -91,10 +91,7 @@ class ListRewriter(ast.NodeTransformer):
                 node.body, node.orelse = self.block(body), self.block(otherwise)
                 return [node]
             case ast.For(target, source, body, otherwise):
-                is_list = isinstance(source, ast.Name) and source.id == self.name
-                if self.is_iterated(source) and self.is_changed(body):
-                    raise UnsupportedUseError
-                node.iter = self.elements(target) if is_list else self.visit(source)
+                node.iter = self._source(target, source, body)
                 node.target = self.visit(target)
                 node.body, node.orelse = self.block(body), self.block(otherwise)
                 return [node]
@@ -162,6 +159,10 @@ class ListRewriter(ast.NodeTransformer):
     def is_list(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Name) and node.id == self.name
 
+    def is_part(self, node: ast.AST) -> bool:
+        """Return whether a node is a part of the list, as ``out[::-1]``."""
+        return isinstance(node, ast.Subscript) and self.is_list(node.value) and isinstance(node.slice, ast.Slice)
+
     def is_mentioned(self, node: ast.AST) -> bool:
         return any(self.is_list(each) for each in ast.walk(node))
 
@@ -184,6 +185,12 @@ class ListRewriter(ast.NodeTransformer):
                     return True
         return False
 
+    def is_stored(self, body: Sequence[ast.stmt]) -> bool:
+        """Return whether statements assign elements of the list."""
+        parts = (part for statement in body for part in ast.walk(statement))
+        stored = (each for each in parts if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store))
+        return any(self.is_mentioned(each.value) for each in stored)
+
     def array(self, place: int = 0) -> ast.expr:
         """One of the arrays, as long as the list is."""
         return ast.Subscript(ast.Name(self.growing.items[place], ast.Load()), ast.Slice(upper=self.count()), ast.Load())
@@ -197,6 +204,20 @@ class ListRewriter(ast.NodeTransformer):
         if not isinstance(target, ast.Tuple) or self.meaning(zipped) is not builtins.zip:
             raise UnsupportedUseError
         return ast.Call(zipped, [self.array(place) for place in range(len(self.growing.items))], [])
+
+    def _source(self, target: ast.expr, source: ast.expr, body: Sequence[ast.stmt]) -> ast.expr:
+        """The source of a loop without the list."""
+        has_part = any(map(self.is_part, ast.walk(source)))  # which is a copy in Python
+        if (has_part or self.is_iterated(source)) and self.is_changed(body):
+            raise UnsupportedUseError
+        if has_part and self.is_stored(body):
+            raise UnsupportedUseError
+        if self.is_list(source):
+            return self.elements(target)
+        if self.is_part(source) and self.growing.kind == "number":
+            self.is_read = True
+            return self.elements_of(source)
+        return self.read(source)
 
     def returned(self, node: ast.expr) -> ast.expr:
         """Return the expression of a result, with lists in it."""
@@ -280,8 +301,9 @@ class ListRewriter(ast.NodeTransformer):
             ):
                 self.is_read = True
                 return self.count()
-        if any(self.is_list(each) for each in node.args):
-            node.args = [self.argument(node.func, each) if self.is_list(each) else each for each in node.args]
+        own = [each for each in node.args if self.is_list(each) or self.is_part(each)]
+        if own:
+            node.args = [self.argument(node.func, each) if each in own else each for each in node.args]
             if self.growing.kind != "number":
                 self.stack(node)
         return self.generic_visit(node)  # type: ignore[return-value]
@@ -306,14 +328,24 @@ class ListRewriter(ast.NodeTransformer):
         is_of_numpy = any(getattr(np, name) is called for name in _OF_NUMPY)
         if not is_of_numpy and not any(called is each for each in (*_ITERATED, *_READERS)):
             raise UnsupportedUseError
-        return self.array() if self.growing.kind == "number" else node
+        return self.elements_of(node) if self.growing.kind == "number" else node
+
+    def elements_of(self, node: ast.expr, place: int = 0) -> ast.expr:
+        """The array of the elements of the list, or of a part of it."""
+        if not isinstance(node, ast.Subscript):
+            return self.array(place)
+        part = ast.Subscript(self.array(place), self.visit(copy.deepcopy(node.slice)), ast.Load())
+        return ast.copy_location(part, node)
 
     def stack(self, node: ast.Call) -> None:
         """Make ``np.array`` of a list of tuples a stack of their columns."""
         match node:
-            case ast.Call(ast.Attribute(owner, "array" | "asarray"), [argument], []) if self.is_list(argument):
+            case ast.Call(ast.Attribute(owner, "array" | "asarray"), [argument], []) if self.is_list(
+                argument
+            ) or self.is_part(argument):
                 if self.meaning(owner) is np:
-                    columns = ast.List([self.array(place) for place in range(len(self.growing.items))], ast.Load())
+                    places = range(len(self.growing.items))
+                    columns = ast.List([self.elements_of(argument, place) for place in places], ast.Load())
                     node.func = ast.Attribute(owner, "stack", ast.Load())
                     node.args = [columns, ast.Constant(1)]
                     return

@@ -1,5 +1,9 @@
-"""Ranges that have names: ``rows = range(first, last)`` becomes ``start = first``, ``stop = last``, and a loop over
-``rows`` one over ``range(start, stop)``."""
+"""Ranges elsewhere than in loops.
+
+Of ranges that have names, ``rows = range(first, last)`` becomes ``start = first``, ``stop = last``, and a loop over
+``rows`` one over ``range(start, stop)``.  One that is a subscript, as in ``A[range(n), columns]``, becomes the list of
+its numbers.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,15 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from polytune.frontend.syntax.comprehensions import Meaning, placed
 from polytune.frontend.syntax.source import nodes_inside
 
+_SUBSCRIPT = "is_subscript"
+"""The attribute of lists that take the place of ranges."""
+
 
 def with_ranges_written(
     body: Sequence[ast.stmt], given: Collection[str], meaning: Meaning, fresh: Callable[[str], str]
 ) -> list[ast.stmt]:
-    """The statements of a function with ranges where loops go over the names that they have.
+    """The statements of a function with ranges where loops go over the names that they have, and lists where ranges
+    are subscripts.
 
     A name has to mean a range wherever it is assigned, and nothing else may be done with it.
 
@@ -25,11 +33,54 @@ def with_ranges_written(
         meaning: what names from outside of the function mean.
         fresh: gives a name that the function does not have, like the one given.
     """
+    lists = _ListWriter(meaning, fresh)
+    body = [lists.visit(copy.deepcopy(each)) if lists.is_needed(each) else each for each in body]
     steps = _steps_of_ranges(body, given, meaning)
     if not steps:
-        return list(body)
+        return body
     parts = {name: tuple(fresh(f"{name}_{part}") for part in ("start", "stop")) for name in steps}
     return [_RangeWriter(parts, steps).visit(copy.deepcopy(statement)) for statement in body]
+
+
+def is_subscript(node: ast.AST) -> bool:
+    """Return whether a list is the subscript that a range was, which is an array.
+
+    Args:
+        node: an expression.
+    """
+    return hasattr(node, _SUBSCRIPT)
+
+
+class _ListWriter(ast.NodeTransformer):
+    """Puts lists of their numbers in place of ranges that are subscripts."""
+
+    def __init__(self, meaning: Meaning, fresh: Callable[[str], str]):
+        self.meaning, self.fresh = meaning, fresh
+
+    def is_needed(self, node: ast.AST) -> bool:
+        subscripts = (each for each in ast.walk(node) if isinstance(each, ast.Subscript))
+        return any(self.is_range(item) for each in subscripts for item in _items(each))
+
+    def is_range(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Call) and not node.keywords and self.meaning(node.func) is builtins.range
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        items = [self.listed(item) if self.is_range(item) else item for item in _items(node)]
+        node.slice = ast.copy_location(ast.Tuple(items, ast.Load()), node) if len(items) > 1 else items[0]
+        return node
+
+    def listed(self, node: ast.expr) -> ast.expr:
+        """The numbers of a range as a list."""
+        name = self.fresh("number")
+        over = ast.comprehension(ast.Name(name, ast.Store()), node, [], 0)
+        made = placed(ast.ListComp(ast.Name(name, ast.Load()), [over]), node)
+        setattr(made, _SUBSCRIPT, True)
+        return made
+
+
+def _items(node: ast.Subscript) -> list[ast.expr]:
+    return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
 def _steps_of_ranges(body: Sequence[ast.stmt], given: Collection[str], meaning: Meaning) -> dict[str, ast.expr | None]:
