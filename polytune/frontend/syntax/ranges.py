@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from polytune.frontend.syntax.comprehensions import Meaning, placed
-from polytune.frontend.syntax.source import nodes_inside
+from polytune.syntax_trees import all_nodes, copied, nodes_inside
 
 
 def with_ranges_written(
@@ -29,7 +28,7 @@ def with_ranges_written(
     if not steps:
         return list(body)
     parts = {name: tuple(fresh(f"{name}_{part}") for part in ("start", "stop")) for name in steps}
-    return [_RangeWriter(parts, steps).visit(copy.deepcopy(statement)) for statement in body]
+    return [_RangeWriter(parts, steps).visit(copied(statement)) for statement in body]
 
 
 def _steps_of_ranges(body: Sequence[ast.stmt], given: Collection[str], meaning: Meaning) -> dict[str, ast.expr | None]:
@@ -51,7 +50,7 @@ def _steps_of_ranges(body: Sequence[ast.stmt], given: Collection[str], meaning: 
                 for each in _gone_over(source):
                     uses[each.id] = uses.get(each.id, 0) - 1
             case ast.FunctionDef() | ast.Lambda():
-                others |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+                others |= {part.id for part in all_nodes(node) if isinstance(part, ast.Name)}
             case ast.Name(name):
                 uses[name] = uses.get(name, 0) + 1
     return {
