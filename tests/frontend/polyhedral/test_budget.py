@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import islpy as isl
@@ -82,29 +83,36 @@ def test_budget_within_a_budget_is_its_own() -> None:
     assert context.get_max_operations() == 0
 
 
-def use(seconds: float) -> None:
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Lets processor time pass, in seconds; none passes otherwise."""
+    now = 0.0
+
+    def passing(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(budget, "time", SimpleNamespace(thread_time=lambda: now))
+    return passing
 
 
-def test_phases_share_processor_time() -> None:
-    context, clock = isl.Context(), ProcessorTime(0.05)
+def test_phases_share_processor_time(use: Callable[[float], None]) -> None:
+    context, clock = isl.Context(), ProcessorTime(50.0)
 
     def attempt(**how: bool) -> int | None:
         return within_budget(context, 10_000_000, lambda: 1, **how)
 
     with clock.running():
         assert attempt() == 1
-        use(0.03)
+        use(30.0)
         with clock.running(share=0.5):
             assert attempt() is None and attempt(needed=True) == 1
         assert attempt() == 1
     # Time that passes outside is nobody's.
-    use(0.03)
+    use(30.0)
     with clock.running():
         assert attempt() == 1
-        use(0.03)
+        use(30.0)
         assert attempt() is None and attempt(needed=True) == 1
     assert attempt() == 1
 
@@ -132,7 +140,7 @@ def test_shortage_of_processor_time_is_noted_and_that_of_operations_is_not(monke
     assert cut.was_short
 
 
-def test_time_of_another_count_is_counted_once() -> None:
+def test_time_of_another_count_is_counted_once(use: Callable[[float], None]) -> None:
     clock, other = ProcessorTime(1.0), ProcessorTime(1.0)
     with other.running():
         use(0.03)
@@ -144,12 +152,12 @@ def test_time_of_another_count_is_counted_once() -> None:
         assert clock.used < before + 0.4
 
 
-def test_half_of_the_time_is_told_once() -> None:
+def test_half_of_the_time_is_told_once(use: Callable[[float], None]) -> None:
     context, told = isl.Context(), list[int]()
-    clock = ProcessorTime(1.0, used=0.4, on_half=lambda: told.append(1))
+    clock = ProcessorTime(100.0, used=40.0, on_half=lambda: told.append(1))
     with clock.running():
         assert within_budget(context, 1000, lambda: 1) == 1 and not told
-        use(0.15)
+        use(15.0)
         for _ in range(3):
             assert within_budget(context, 1000, lambda: 1) == 1
     assert told == [1]
