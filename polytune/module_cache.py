@@ -49,6 +49,7 @@ COMPILER = (
     "partitioned_version.py",
     "relations.py",
     "signature.py",
+    "syntax_trees.py",
     "conversions.py",
     "draws.py",
     "fastmath.py",

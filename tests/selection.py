@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path, PurePosixPath
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -24,7 +24,8 @@ ONE_CASE_IN = 6
 
 MOST_TOGETHER = 100
 """The most cases of a file that share a process only because they may use the same compiled code: more than these are
-shared out one by one, at the end, so that all processes have something to do until then."""
+shared out by the functions that they are given, or one by one, at the end, so that all processes have something to do
+until then."""
 
 ONE_IN = 8
 """The divisor of the other files: the quick tests have the first test of one in so many."""
@@ -82,6 +83,13 @@ def process_group(item: pytest.Item) -> str | None:
     return next((f"kernel {name}" for name in parameters if isinstance(name, str) and name in cases.POLYBENCH), None)
 
 
+def _function_group(item: pytest.Item) -> str | None:
+    """Return the group of the tests of a file that are given the same function; None for those that are given none."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {}).values()
+    names = [value.__name__ for value in parameters if isinstance(value, FunctionType)]
+    return f"{_path(item)} {names[0]}" if names and names[0].isidentifier() else None
+
+
 @cache
 def _keeps_work(module: ModuleType) -> bool:
     """Return whether a module has a function of its own that keeps what it has made."""
@@ -100,7 +108,7 @@ def mark(items: Iterable[pytest.Item]) -> None:
 
     Tests that are marked as `slow` are never quick: in their place comes the next one of their file.  A group that a
     test itself names stays.  Tests without a group share a process with the others of their file, where these are not
-    too many: what one has compiled, the next one finds compiled.
+    too many, or else with those of the same function: what one has compiled, the next one finds compiled.
     """
     items = list(items)
     number = Counter(_path(item) for item in items)
@@ -108,7 +116,7 @@ def mark(items: Iterable[pytest.Item]) -> None:
     files = quick_files(_path(item) for item in items if item.get_closest_marker("slow") is None)
     for item in items:
         path = _path(item)
-        group = process_group(item) or (path if number[path] <= MOST_TOGETHER else None)
+        group = process_group(item) or (path if number[path] <= MOST_TOGETHER else _function_group(item))
         if group is not None and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(group))
         if item.nodeid in cases:

@@ -33,6 +33,7 @@ SHARED = {
     "polytune.forking",
     "polytune.notebook",
     "polytune.signature",
+    "polytune.syntax_trees",
     "polytune.tracebacks",
     "polytune.version",
 }

@@ -125,6 +125,28 @@ def test_tests_of_one_kernel_share_a_process(marked_items):
     assert groups["test_one.py::test_kernel[other]"] != groups["test_one.py::test_kernel[lu]"]
 
 
+OF_FUNCTIONS = """
+import pytest
+
+def one(): pass
+def other(): pass
+
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("function", [one, other, lambda: 3])
+def test_results(function, size): pass
+"""
+
+
+def test_tests_of_one_function_share_a_process_where_there_are_many(marked_items, monkeypatch):
+    monkeypatch.setattr(selection, "MOST_TOGETHER", 5)
+    marked = marked_items({"test_functions.py": OF_FUNCTIONS, "test_more.py": OF_FUNCTIONS})
+    groups = {name: [each.args[0] for each in item.iter_markers("xdist_group")] for name, item in marked.items()}
+    assert groups["test_functions.py::test_results[one-1]"] == groups["test_functions.py::test_results[one-2]"] != []
+    assert groups["test_functions.py::test_results[one-1]"] != groups["test_functions.py::test_results[other-1]"] != []
+    assert groups["test_functions.py::test_results[one-1]"] != groups["test_more.py::test_results[one-1]"]
+    assert groups["test_functions.py::test_results[<lambda>-1]"] == []
+
+
 def test_slow_tests_are_not_quick_and_the_next_one_takes_their_place(marked_items):
     marked = marked_items({"test_others.py": WITH_OTHERS_WORK})
     assert [name for name, item in marked.items() if item.get_closest_marker("quick")] == ["test_others.py::test_first"]

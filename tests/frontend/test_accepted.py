@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import pytest
 
 from polytune.frontend import analyse
 from polytune.frontend.array_expressions import data_sizes
+from polytune.frontend.scop import Scop
 from polytune.runtime.calls.arguments import signature_of
+from polytune.signature import Signature
 from tests.frontend.accepted import ACCEPTED
 from tests.frontend.interpreter import Run, check_accesses
 
@@ -27,13 +30,20 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_sizes, "ROOM", 64)
 
 
+@cache
+def model_of(function: Callable[..., Any], signature: Signature) -> Scop:
+    """The model, of which all instances are run, for all arguments of these types."""
+    return analyse(function, signature, may_end=False)
+
+
 @pytest.mark.parametrize(("function", "make"), CASES)
 def test_the_model_computes_what_python_does(function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> None:
     names = tuple(inspect.signature(function).parameters)
     wanted, found = make(), make()
     right = function(*wanted)
-    scop = analyse(function, signature_of(names, found), may_end=False)  # all instances are run
-    run = Run(scop, dict(zip(names, copy.deepcopy(found), strict=True))).execute()
+    run = Run(
+        model_of(function, signature_of(names, found)), dict(zip(names, copy.deepcopy(found), strict=True))
+    ).execute()
     np.testing.assert_equal(run.result, right)
     for name, value in zip(names, wanted, strict=True):
         if isinstance(value, np.ndarray):

@@ -44,8 +44,8 @@ def test_there_are_enough_calls_of_both_kinds() -> None:
     assert len(WRONG) >= 20 and len([number for number in right if LINES[number - 1]]) >= 20
 
 
-def test_mypy_finds_what_is_wrong(tmp_path: Path) -> None:
-    found = ran("mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}", str(CALLS))
+def test_mypy_finds_what_is_wrong() -> None:
+    found = ran("mypy", "--strict", "--config-file=", f"--cache-dir={os.devnull}", str(CALLS))
     assert {int(line) for line in re.findall(r"calls\.py:(\d+): error", found)} == WRONG, found
 
 

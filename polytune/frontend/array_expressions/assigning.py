@@ -46,9 +46,10 @@ from polytune.frontend.scop import ArrayRole
 from polytune.frontend.syntax.argument_effects import effects_of
 from polytune.frontend.syntax.refusals import counted
 from polytune.frontend.syntax.sharing import CALLER, UNKNOWN, Effects, may_be_copied
-from polytune.frontend.syntax.source import enclosing_statement, inlinable, nodes_inside
+from polytune.frontend.syntax.source import enclosing_statement, inlinable
 from polytune.frontend.syntax.stencils import is_of_stencil
 from polytune.frontend.syntax.webs import name_in_source
+from polytune.syntax_trees import nodes_inside
 
 
 def is_part(frame: Frame, target: ast.expr) -> bool:

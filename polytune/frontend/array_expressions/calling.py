@@ -36,6 +36,7 @@ from polytune.frontend.lowering.meanings import (
 from polytune.frontend.lowering.names import lookup
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import ArrayRole
+from polytune.syntax_trees import all_nodes
 
 
 def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
@@ -110,7 +111,7 @@ def computes_arrays(frame: Frame, body: Sequence[ast.stmt], bindings: Mapping[st
         return False
     elements: set[int] = set()
     for statement in body:
-        for node in ast.walk(statement):
+        for node in all_nodes(statement):
             match node:
                 case ast.Subscript(ast.Name() as base) | ast.Attribute(ast.Name() as base, "shape" | "ndim" | "dtype"):
                     binding = bindings[base.id] if base.id in arrays else None
@@ -125,7 +126,7 @@ def computes_arrays(frame: Frame, body: Sequence[ast.stmt], bindings: Mapping[st
     return any(
         isinstance(node, ast.Name) and node.id in arrays and id(node) not in elements
         for statement in body
-        for node in ast.walk(statement)
+        for node in all_nodes(statement)
     )
 
 
@@ -179,7 +180,7 @@ def _is_element_of(view: ArrayValue, node: ast.AST, arrays: Collection[str]) -> 
     if not isinstance(node, ast.Subscript):
         return True
     subscripts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    names = {part.id for part in ast.walk(node.slice) if isinstance(part, ast.Name)}
+    names = {part.id for part in all_nodes(node.slice) if isinstance(part, ast.Name)}
     is_known = not any(map(_is_no_number, subscripts))
     return len(subscripts) == view.ndim and is_known and not names & set(arrays)
 
@@ -190,7 +191,7 @@ def _is_no_number(node: ast.expr) -> bool:
 
 
 def _has_slice(node: ast.AST) -> bool:
-    return isinstance(node, ast.Subscript) and any(isinstance(part, ast.Slice) for part in ast.walk(node.slice))
+    return isinstance(node, ast.Subscript) and any(isinstance(part, ast.Slice) for part in all_nodes(node.slice))
 
 
 def evaluate_statement(frame: Frame, call: ast.Call, function: Any, evaluate: Evaluate) -> bool:
@@ -371,10 +372,10 @@ def _update(target: ast.expr, at: ast.expr, value: ast.expr, operator: ast.opera
 def _loaded(statement: ast.stmt) -> ast.stmt:
     """A copy of a statement in which every expression says that it is read, or assigned."""
     copied = copy.deepcopy(statement)
-    for node in ast.walk(copied):
+    for node in all_nodes(copied):
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Tuple):
             node.ctx = ast.Load()
-    for node in ast.walk(copied):
+    for node in all_nodes(copied):
         targets = {ast.Assign: "targets", ast.AugAssign: "target", ast.For: "target"}.get(type(node))
         if targets is not None:
             found = getattr(node, targets)

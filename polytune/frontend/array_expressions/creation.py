@@ -33,6 +33,7 @@ from polytune.frontend.expression import Compare, Expression, Iterator
 from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, constant
+from polytune.syntax_trees import all_nodes
 
 NAMES = (
     *("array", "empty", "ndarray", "zeros", "ones", "full", "eye", "identity", "arange", "linspace", "tri"),
@@ -295,7 +296,7 @@ def _floats(call: ArrayCall) -> dict[str, float] | None:
         UnsupportedSourceError: one is a float, and another one is not known before the kernel runs.
     """
     nodes = {name: call.arguments[name] for name in ("start", "stop", "step") if call.given(name)}
-    plain = {name: all(isinstance(part, _ARITHMETIC) for part in ast.walk(node)) for name, node in nodes.items()}
+    plain = {name: all(isinstance(part, _ARITHMETIC) for part in all_nodes(node)) for name, node in nodes.items()}
     values = {name: call.value(name) for name in nodes if plain[name]}
     if not any(isinstance(value, Value) and value.dtype == "float64" for value in values.values()):
         return None

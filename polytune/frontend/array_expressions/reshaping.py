@@ -15,9 +15,10 @@ from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.lowering.meanings import ArrayBinding, ViewBinding
 from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.frontend.scop import ArrayRole
-from polytune.frontend.syntax.source import enclosing_statement, nodes_inside
+from polytune.frontend.syntax.source import enclosing_statement
 from polytune.frontend.syntax.webs import name_in_source
 from polytune.signature import ArrayType
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 
 def reshaped_in_place(frame: Frame, node: ast.stmt, value: ArrayValue) -> bool:
@@ -66,7 +67,7 @@ def _is_used_after(frame: Frame, node: ast.stmt, array: str) -> bool:
     for following in (*looped, *body[body.index(statement) + 1 :]):
         if isinstance(following, ast.Return) and isinstance(following.value, ast.Name):
             continue
-        if any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(following)):
+        if any(isinstance(each, ast.Name) and each.id in names for each in all_nodes(following)):
             return True
     return any(isinstance(each, ast.FunctionDef | ast.Lambda) for each in nodes_inside(body))
 

@@ -8,6 +8,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import constant_of, n
 from polytune.frontend.array_expressions.values import ArrayValue, Sum
 from polytune.frontend.expression import Binary, Constant, Expression
 from polytune.frontend.lowering.frame import Frame, NewKnowledgeError, Shorter
+from polytune.syntax_trees import all_nodes
 
 __all__ = ["key_of", "note_shorter", "place_of"]
 
@@ -35,7 +36,7 @@ def note_shorter(frame: Frame, node: ast.stmt, name: str, before: ArrayValue, af
         return
     (axis,) = shorter
     elements = less[axis]
-    loops = [each for each in ast.walk(frame.source.tree) if isinstance(each, ast.For) and _is_inside(node, each)]
+    loops = [each for each in all_nodes(frame.source.tree) if isinstance(each, ast.For) and _is_inside(node, each)]
     if elements is None or elements < 0 or not loops:
         return
     innermost = max(loops, key=place_of)

@@ -23,10 +23,10 @@ from polytune.frontend.syntax.source import (
     definition_of,
     inlinable,
     meaning_outside,
-    nodes_inside,
     read_source,
 )
 from polytune.records import dataclass
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 _MAKING = (
     *(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.zeros, np.ones, np.empty, np.full, np.eye),
@@ -187,7 +187,7 @@ class CalledFunctions:
 
 def local_names(source: Source) -> set[str]:
     """The names that a function has itself, its arguments among them."""
-    arguments = {argument.arg for argument in ast.walk(source.tree.args) if isinstance(argument, ast.arg)}
+    arguments = {argument.arg for argument in all_nodes(source.tree.args) if isinstance(argument, ast.arg)}
     return arguments | set(assigned_names(source.tree.body))
 
 

@@ -49,6 +49,7 @@ from polytune.frontend.syntax.jumps import items_returned, structured, with_one_
 from polytune.frontend.syntax.source import NestedFunction, Source, definition_of, meaning_outside, read_source
 from polytune.frontend.syntax.tuple_variables import with_items
 from polytune.frontend.syntax.webs import with_webs
+from polytune.syntax_trees import all_nodes
 
 
 def inline_call(
@@ -272,7 +273,7 @@ def _begin_with_zeros(frame: Frame, node: ast.Call, scalars: Sequence[str], posi
 
 def _returns_argument(callee: Source, meanings: dict[str, Meaning]) -> bool:
     """Return whether a function returns an argument that is no number."""
-    returns = (node for node in ast.walk(callee.tree) if isinstance(node, ast.Return))
+    returns = (node for node in all_nodes(callee.tree) if isinstance(node, ast.Return))
     names = {node.value.id for node in returns if isinstance(node.value, ast.Name)}
     return any(name in names and not isinstance(meaning, ValueBinding) for name, meaning in meanings.items())
 

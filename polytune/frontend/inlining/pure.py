@@ -14,6 +14,7 @@ from polytune.frontend.scalars.numbers import condition, read
 from polytune.frontend.scalars.objects import known_object
 from polytune.frontend.scalars.operators import combined, operator_symbol
 from polytune.frontend.scalars.tuples import inlined_call
+from polytune.syntax_trees import all_nodes
 
 
 def is_expression(body: Sequence[ast.stmt]) -> bool:
@@ -57,7 +58,7 @@ def _assigned(body: Sequence[ast.stmt], known: frozenset[str], own: Collection[s
     """
     for statement in body:
         looked_at = statement.test if isinstance(statement, ast.If) else statement
-        names = [node for node in ast.walk(looked_at) if isinstance(node, ast.Name)]
+        names = [node for node in all_nodes(looked_at) if isinstance(node, ast.Name)]
         read = {node.id for node in names if isinstance(node.ctx, ast.Load) or isinstance(statement, ast.AugAssign)}
         if (read & set(own)) - known:
             return None
@@ -133,7 +134,7 @@ def _given(frame: Frame, value: ast.expr) -> Meaning | None:
 
 
 def _returns(body: Sequence[ast.stmt]) -> bool:
-    return any(isinstance(node, ast.Return) for statement in body for node in ast.walk(statement))
+    return any(isinstance(node, ast.Return) for statement in body for node in all_nodes(statement))
 
 
 def _choose(frame: Frame, chosen: Value, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> Value | None:

@@ -44,6 +44,7 @@ from polytune.frontend.scop import ArrayRole
 from polytune.frontend.syntax.calls_first import PASSED_ON
 from polytune.frontend.syntax.preconditions import error_text, structure_lines
 from polytune.frontend.syntax.source import NestedFunction, definition_of
+from polytune.syntax_trees import all_nodes
 
 
 def lower_return(frame: Frame, node: ast.Return) -> None:
@@ -303,7 +304,7 @@ def ends_with_return(body: list[ast.stmt]) -> bool:
         case ast.If(_, then, otherwise) if otherwise:
             return ends_with_return(then) and ends_with_return(otherwise)
         case ast.While(ast.Constant(value), inside) if value:
-            return not any(isinstance(each, ast.Break) for statement in inside for each in ast.walk(statement))
+            return not any(isinstance(each, ast.Break) for statement in inside for each in all_nodes(statement))
     return False
 
 

@@ -42,6 +42,7 @@ from polytune.frontend.polyhedral.affine import as_condition, as_index
 from polytune.frontend.program import Guard, Perform, RangeLoop
 from polytune.frontend.promotion import Value, constant, convert, negation, select
 from polytune.frontend.scalars.numbers import condition, number
+from polytune.syntax_trees import all_nodes
 
 Lower = Callable[[Frame, Sequence[ast.stmt]], None]
 
@@ -432,7 +433,7 @@ def _replaced_first(body: Sequence[ast.stmt]) -> set[str]:
     found: set[str] = set()
     seen: set[str] = set()
     for statement in body:
-        names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        names = [node for node in all_nodes(statement) if isinstance(node, ast.Name)]
         if isinstance(statement, ast.Assign) and all(isinstance(target, ast.Name) for target in statement.targets):
             read = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
             found |= {node.id for node in names} - read - seen

@@ -30,6 +30,7 @@ from polytune.frontend.lowering.names import is_of_numba, lookup, outside_object
 from polytune.frontend.scalars.numbers import number
 from polytune.frontend.syntax.comprehensions import placed, required
 from polytune.frontend.syntax.jumps import Ending, Turns
+from polytune.syntax_trees import all_nodes
 
 Made = TypeVar("Made", bound=ast.AST)
 
@@ -231,7 +232,7 @@ class LoopMaker:
         if is_flat(source) and not self.stays_equal(source):
             return source
         if not isinstance(source, ast.Attribute | ast.Subscript | ast.Name) and not self.is_array(source):
-            for node in ast.walk(source):
+            for node in all_nodes(source):
                 if isinstance(node, ast.Name) and isinstance(self.frame.bindings.get(node.id), Unknown):
                     lookup(self.frame, node)  # which says that it is unknown
             raise self.not_counted(source)

@@ -44,8 +44,9 @@ from polytune.frontend.syntax.loop_names import (
     mentions,
     names_replaced,
 )
-from polytune.frontend.syntax.source import definition_of, meaning_outside, nodes_inside
+from polytune.frontend.syntax.source import definition_of, meaning_outside
 from polytune.records import dataclass
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 __all__ = ["lower_by_numpy", "note_shapes", "restart_by_numpy", "without_shapes"]
 
@@ -90,7 +91,7 @@ def note_shapes(frame: Frame, node: ast.AST, error: ShapesOfDataError) -> None:
     """
     kernel = frame.kernel
     loop: ast.AST = [node, *_loops_around(frame, node)][-1]
-    names = {part.id for part in ast.walk(loop) if isinstance(part, ast.Name)}
+    names = {part.id for part in all_nodes(loop) if isinstance(part, ast.Name)}
     kernel.skipped += 1
     if not any(frame.unique(name) in kernel.knowledge.unknown for name in names):
         lines = range(frame.source.location(loop).line, frame.source.first_line + (_end(loop)[0] or 1))
@@ -173,7 +174,7 @@ def _loops_around(frame: Frame, node: ast.AST) -> list[AnyLoop]:
     """The loops of the source that a node is in, or is, outermost first."""
     found = [
         each
-        for each in ast.walk(frame.source.tree)
+        for each in all_nodes(frame.source.tree)
         if isinstance(each, AnyLoop) and _place(each) <= _place(node) and _end(node) <= _end(each)
     ]
     return sorted(found, key=_place)

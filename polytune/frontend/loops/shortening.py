@@ -28,8 +28,8 @@ from polytune.frontend.lowering.names import outside_object
 from polytune.frontend.promotion import Value
 from polytune.frontend.scalars.numbers import read
 from polytune.frontend.syntax.comprehensions import placed
-from polytune.frontend.syntax.source import nodes_inside
 from polytune.records import dataclass
+from polytune.syntax_trees import nodes_inside
 
 __all__ = ["with_lengths"]
 

@@ -19,6 +19,7 @@ from polytune.frontend.polyhedral.affine import as_index
 from polytune.frontend.scalars.numbers import number
 from polytune.frontend.syntax.comprehensions import placed
 from polytune.frontend.syntax.jumps import own_jumps
+from polytune.syntax_trees import all_nodes
 
 
 def over_subscripts(frame: Frame, node: ast.For) -> ast.For | None:
@@ -102,7 +103,7 @@ def _require_sizes(frame: Frame, node: ast.expr, extents: Sequence[ast.expr]) ->
 def _read(target: ast.expr) -> ast.expr:
     """A copy of what is assigned, to be read."""
     read = copy.deepcopy(target)
-    for node in ast.walk(read):
+    for node in all_nodes(read):
         if isinstance(node, ast.Name | ast.Tuple):
             node.ctx = ast.Load()
     return read
@@ -110,7 +111,7 @@ def _read(target: ast.expr) -> ast.expr:
 
 def _is_given(name: str, body: Sequence[ast.stmt]) -> bool:
     """Return whether statements give a name a meaning, or a function in them has an argument of that name."""
-    arguments = (node for statement in body for node in ast.walk(statement) if isinstance(node, ast.arg))
+    arguments = (node for statement in body for node in all_nodes(statement) if isinstance(node, ast.arg))
     return name in assigned_names(body) or any(argument.arg == name for argument in arguments)
 
 

@@ -14,7 +14,7 @@ from polytune.frontend.scalars.numbers import number
 from polytune.frontend.scalars.tuples import constant_slice
 from polytune.frontend.syntax.comprehensions import placed
 from polytune.frontend.syntax.jumps import own_jumps
-from polytune.frontend.syntax.source import nodes_inside
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 _MOST_PLACES = 16
 """The most iterations that are written out of a loop that counts, as code is made for each."""
@@ -70,7 +70,7 @@ def _selects(frame: Frame, node: ast.AST, variable: str) -> bool:
                 isinstance(item, ValueBinding) and item.value.constant is not None for item in items
             ):
                 return False
-            return any(isinstance(part, ast.Name) and part.id == variable for part in ast.walk(index))
+            return any(isinstance(part, ast.Name) and part.id == variable for part in all_nodes(index))
     return False
 
 
@@ -109,7 +109,7 @@ def is_over_values(frame: Frame, node: ast.expr) -> bool:
         case ast.Name(name) if name in frame.bindings:
             return items_of(lookup(frame, node)) is not None
         case ast.Name(name) if name in frame.assigned:
-            assigned = [each for each in ast.walk(frame.source.tree) if isinstance(each, ast.Assign)]
+            assigned = [each for each in all_nodes(frame.source.tree) if isinstance(each, ast.Assign)]
             values = [each.value for each in assigned if any(_is_name(target, name) for target in each.targets)]
             return len(values) == 1 == frame.assigned[name] and isinstance(values[0], ast.Tuple | ast.List)
         case ast.Name(name):

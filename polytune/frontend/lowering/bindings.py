@@ -31,6 +31,7 @@ from polytune.frontend.scalars.objects import known_object
 from polytune.frontend.scalars.tuples import inlined_call, item_of, read_shape, unstarred
 from polytune.frontend.syntax.lists import returned_list
 from polytune.frontend.syntax.source import NestedFunction
+from polytune.syntax_trees import all_nodes
 
 
 def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
@@ -92,7 +93,7 @@ def _meaning_of_name(frame: Frame, node: ast.Name) -> Meaning | None:
 def decided_side(frame: Frame, node: ast.expr) -> ast.expr | None:
     """The side of a choice ``x if test else y`` that is taken, where that is known before the kernel runs; None for
     everything else."""
-    if not isinstance(node, ast.IfExp) or any(isinstance(part, ast.Call) for part in ast.walk(node.test)):
+    if not isinstance(node, ast.IfExp) or any(isinstance(part, ast.Call) for part in all_nodes(node.test)):
         return None
     test = condition(frame, node.test).constant
     return None if test is None else node.body if test else node.orelse

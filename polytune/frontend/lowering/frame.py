@@ -26,9 +26,10 @@ from polytune.frontend.program import ElementLocations, Node
 from polytune.frontend.promotion import ScalarKind, Value, VariableKind, kind_of_variable
 from polytune.frontend.results import Result
 from polytune.frontend.scop import Array, Parameter, SizeCondition
-from polytune.frontend.syntax.source import NestedFunction, Source, nodes_inside
+from polytune.frontend.syntax.source import NestedFunction, Source
 from polytune.records import dataclass
 from polytune.signature import Signature
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 
 class ReconsiderError(Exception):
@@ -438,7 +439,7 @@ class Frame:
     def fresh(self, name: str) -> str:
         """A local name that neither the function nor anything else has."""
         candidate, number = name, 0
-        local = {node.id for node in ast.walk(self.source.tree) if isinstance(node, ast.Name)}
+        local = {node.id for node in all_nodes(self.source.tree) if isinstance(node, ast.Name)}
         while candidate in local or candidate in self.bindings or candidate in self.kernel.taken:
             number += 1
             candidate = f"{name}_{number}"

@@ -18,6 +18,7 @@ from polytune.frontend.lowering.names import outside_object
 from polytune.frontend.scalars.tuples import inlined_call, item_of
 from polytune.frontend.syntax.comprehensions import placed
 from polytune.frontend.syntax.headers import with_rewritten_expressions
+from polytune.syntax_trees import all_nodes
 
 _ONCE = ast.Assign | ast.AugAssign | ast.Return | ast.Expr | ast.If
 """Statements whose expressions are evaluated once, so that calls in them may be computed before."""
@@ -74,12 +75,12 @@ class _ItemNames(ast.NodeTransformer):
             isinstance(part, ast.Subscript | ast.Attribute)
             and isinstance(part.value, ast.Name)
             and isinstance(bindings.get(part.value.id), TupleBinding)
-            for part in ast.walk(node)
+            for part in all_nodes(node)
         )
 
     def has_tuples(self, node: ast.AST) -> bool:
         """Return whether a tuple is a subscript in an expression."""
-        return any(isinstance(part, ast.Subscript) and self.is_subscript(part.slice) for part in ast.walk(node))
+        return any(isinstance(part, ast.Subscript) and self.is_subscript(part.slice) for part in all_nodes(node))
 
     def is_subscript(self, node: ast.AST) -> bool:
         """Return whether an expression, which is a subscript, is a tuple."""

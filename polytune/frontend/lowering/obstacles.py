@@ -24,7 +24,7 @@ from polytune.frontend.promotion import Value
 from polytune.frontend.scalars.expressions import evaluate
 from polytune.frontend.scalars.tuples import inlined_call
 from polytune.frontend.scop import Parameter
-from polytune.frontend.syntax.source import nodes_inside
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 LowerOne = Callable[[Frame, ast.stmt], None]
 
@@ -117,10 +117,10 @@ def _assigned(statement: ast.stmt) -> list[str]:
         return [statement.name]
     inside = {
         id(node)
-        for comprehension in ast.walk(statement)
+        for comprehension in all_nodes(statement)
         if isinstance(comprehension, _COMPREHENSIONS)
         for generator in comprehension.generators
-        for node in ast.walk(generator.target)
+        for node in all_nodes(generator.target)
     }
     return [
         node.id
@@ -187,14 +187,14 @@ def _read_loop(frame: Frame, statement: ast.For, lower: LowerOne) -> None:
 
 def _make_unknown(frame: Frame, target: ast.expr) -> None:
     """Forget what the names in a target mean."""
-    for node in ast.walk(target):
+    for node in all_nodes(target):
         if isinstance(node, ast.Name):
             frame.bindings[node.id] = Unknown()
 
 
 def _stand_in(frame: Frame, statement: ast.stmt, other: ast.stmt, lower: LowerOne) -> None:
     """Lower a loop or branch in place of one that is refused; what it makes is of no use."""
-    for node in ast.walk(other):
+    for node in all_nodes(other):
         if not hasattr(node, "lineno"):
             ast.copy_location(node, statement)
     try:
@@ -259,7 +259,7 @@ def _read_part(frame: Frame, node: ast.expr) -> None:
     calls = len(kernel.calls)
     if is_by_tuple(frame, node):
         return
-    if any(is_by_tuple(frame, part) for part in ast.walk(node)):
+    if any(is_by_tuple(frame, part) for part in all_nodes(node)):
         pass  # it has no value on its own
     elif isinstance(node, _WITH_A_VALUE) and not isinstance(getattr(node, "ctx", None), ast.Store):
         try:

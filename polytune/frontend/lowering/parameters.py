@@ -53,6 +53,7 @@ from polytune.signature import (
     Signature,
     Structure,
 )
+from polytune.syntax_trees import all_nodes
 
 
 def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacle]:
@@ -135,7 +136,7 @@ def declare_arguments(kernel: KernelWalk, source: Source, refused: Iterable[str]
         source: the kernel's function.
         refused: the arguments whose types are refused; reading one is no further obstacle.
     """
-    kernel.taken |= {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
+    kernel.taken |= {node.id for node in all_nodes(source.tree) if isinstance(node, ast.Name)}
     kernel.taken |= {name for name, _ in kernel.signature.arguments}
     aliases = _extent_names(source)
     location = source.location(source.tree)
@@ -181,7 +182,7 @@ def _declare_scalar(kernel: KernelWalk, source: Source, name: str, kind: ScalarT
 def _extent_names(source: Source) -> dict[Extent, str]:
     """The names that the function itself gives to extents: ``n, m = A.shape``, ``n = A.shape[0]``, ``n = len(A)``."""
     counts = assigned_names(source.tree.body)
-    arguments = {argument.arg for argument in ast.walk(source.tree) if isinstance(argument, ast.arg)}
+    arguments = {argument.arg for argument in all_nodes(source.tree) if isinstance(argument, ast.arg)}
     names: dict[Extent, str] = {}
     for statement in source.tree.body:
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:

@@ -18,6 +18,7 @@ from polytune.frontend.lowering.names import lookup
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.syntax.comprehensions import placed
 from polytune.frontend.syntax.source import arguments_of
+from polytune.syntax_trees import all_nodes
 
 
 def assigned_shapes(targets: Collection[ast.expr], local: Collection[str]) -> list[str]:
@@ -45,7 +46,7 @@ def reshapes(node: ast.Assign, names: Collection[str], fresh: Callable[[str], st
     """
     before: list[ast.stmt] = []
     shape = node.value
-    if len(names) > 1 and any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(shape)):
+    if len(names) > 1 and any(isinstance(part, ast.Name) and part.id in names for part in all_nodes(shape)):
         name = fresh("shape")  # which is read before any of the arrays has another one
         before.append(placed(ast.Assign([ast.Name(name, ast.Store())], shape), node))
         shape = ast.Name(name, ast.Load())

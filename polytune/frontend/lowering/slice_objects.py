@@ -18,7 +18,7 @@ from polytune.frontend.lowering.stored_scalars import keep
 from polytune.frontend.scalars.numbers import number
 from polytune.frontend.syntax.comprehensions import placed
 from polytune.frontend.syntax.headers import with_rewritten_expressions
-from polytune.frontend.syntax.source import nodes_inside
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 _BOUNDS = ("start", "stop", "step")
 
@@ -108,7 +108,7 @@ class _SliceWriter(ast.NodeTransformer):
     def has_slices(self, node: ast.AST) -> bool:
         """Return whether there may be slices that are objects in an expression."""
         return any(
-            _may_be_slice(part) or (isinstance(part, ast.Name) and part.id in self.names) for part in ast.walk(node)
+            _may_be_slice(part) or (isinstance(part, ast.Name) and part.id in self.names) for part in all_nodes(node)
         )
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:

@@ -36,6 +36,7 @@ from polytune.frontend.scop import ArrayRole
 from polytune.frontend.syntax.refusals import counted
 from polytune.frontend.syntax.tuple_variables import note_variable
 from polytune.frontend.syntax.webs import name_in_source
+from polytune.syntax_trees import all_nodes
 
 
 def assign_number(frame: Frame, node: ast.stmt, target: ast.expr, value: Value) -> None:
@@ -182,7 +183,7 @@ def _touch(frame: Frame, node: ast.stmt, array: ArrayValue) -> None:
 def is_read(frame: Frame, name: str) -> bool:
     """Return whether the function reads a name anywhere."""
     name = name_in_source(name)
-    nodes = list(ast.walk(frame.source.tree))
+    nodes = all_nodes(frame.source.tree)
     updated = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
     names = [node for node in (*nodes, *updated) if isinstance(node, ast.Name) and node.id == name]
     return any(not isinstance(node.ctx, ast.Store) or node in updated for node in names)

@@ -10,6 +10,7 @@ from typing import Any
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend.syntax.sharing import UNKNOWN, Effects, Roots
 from polytune.frontend.syntax.source import inlinable, meaning_outside, read_source
+from polytune.syntax_trees import all_nodes
 
 
 def effects_of(function: Any, around: frozenset[Any] = frozenset()) -> Effects:
@@ -25,10 +26,10 @@ def effects_of(function: Any, around: frozenset[Any] = frozenset()) -> Effects:
         source = read_source(function)
     except UnsupportedSourceError:  # which is said where it is inlined
         return UNKNOWN
-    inside = [node for statement in source.tree.body for node in ast.walk(statement)]
+    inside = [node for statement in source.tree.body for node in all_nodes(statement)]
     if any(isinstance(node, ast.FunctionDef | ast.Lambda | ast.NamedExpr) for node in inside):
         return UNKNOWN
-    given = {node.arg for node in ast.walk(source.tree.args) if isinstance(node, ast.arg)}
+    given = {node.arg for node in all_nodes(source.tree.args) if isinstance(node, ast.arg)}
     own = given | {node.id for node in inside if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     meaning = meaning_outside(source, own)
 
@@ -54,7 +55,7 @@ def _effects(tree: ast.FunctionDef, roots: Roots) -> Effects:
     arguments = tree.args
     given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
     names = frozenset(each.arg for each in given if each is not None)
-    nodes = [node for statement in tree.body for node in ast.walk(statement)]
+    nodes = [node for statement in tree.body for node in all_nodes(statement)]
     while True:
         more = names.union(*(_named(node, names, roots.of) for node in nodes))
         if more == names:
@@ -69,9 +70,9 @@ def _named(node: ast.AST, names: frozenset[str], roots: Callable[[ast.expr], fro
     """The names that a node gives to arrays that have some already."""
     match node:
         case ast.Assign(targets, value) if roots(value) & names:
-            return frozenset(part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
+            return frozenset(part.id for target in targets for part in all_nodes(target) if isinstance(part, ast.Name))
         case ast.AnnAssign(ast.Name(name), _, ast.expr() as value) if roots(value) & names:
             return frozenset((name,))
         case ast.For(target, source) if roots(source) & names:
-            return frozenset(part.id for part in ast.walk(target) if isinstance(part, ast.Name))
+            return frozenset(part.id for part in all_nodes(target) if isinstance(part, ast.Name))
     return frozenset()

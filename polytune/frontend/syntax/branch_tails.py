@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 
 from polytune.frontend.syntax.desugaring import changed
 from polytune.frontend.syntax.source import Source
+from polytune.syntax_trees import all_nodes
 
 _MOST_COPIES = 100
 """The most statements of a function that are copied."""
@@ -47,7 +48,7 @@ class _Tails:
         made: list[ast.stmt] = []
         for position, node in enumerate(statements):
             branch, rest = self.branch(node), statements[position + 1 :]
-            size = sum(isinstance(part, ast.stmt) for each in rest for part in ast.walk(each))
+            size = sum(isinstance(part, ast.stmt) for each in rest for part in all_nodes(each))
             is_wanted = bool(rest) and (self.is_kernel or not isinstance(rest[0], ast.Return))
             if branch is not None and is_wanted and size <= self.left:
                 self.left -= size

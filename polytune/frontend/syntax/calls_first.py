@@ -20,7 +20,8 @@ from polytune.frontend.inlining.called_functions import CalledFunctions, draws
 from polytune.frontend.syntax.comprehensions import Meaning, placed
 from polytune.frontend.syntax.desugaring import changed
 from polytune.frontend.syntax.jumps import own_jumps
-from polytune.frontend.syntax.source import inlinable, nodes_inside
+from polytune.frontend.syntax.source import inlinable
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 _SCOPES = ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
 
@@ -169,7 +170,7 @@ class _Separator:
             case ast.While(test, body, otherwise):
                 return self.has_calls(test, False) or any(map(self.has_calls, [*body, *otherwise]))
             case _ if isinstance(node, _SCOPES):
-                return any(isinstance(part, ast.Call) and self.is_separate(part) for part in ast.walk(node))
+                return any(isinstance(part, ast.Call) and self.is_separate(part) for part in all_nodes(node))
         return any(self.has_calls(child, certain) for child in ast.iter_child_nodes(node))
 
     def block(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
+
+from polytune.syntax_trees import all_nodes, copied
 
 Made = TypeVar("Made", bound=ast.AST)
 
@@ -28,7 +29,7 @@ _DEFAULT = "test that there are some before, or say what is meant where there ar
 
 def placed(made: Made, place: ast.AST) -> Made:
     """A new node, and what is new below it, at the place of another one."""
-    for node in ast.walk(made):
+    for node in all_nodes(made):
         if not hasattr(node, "lineno"):
             ast.copy_location(node, place)
     return made
@@ -69,7 +70,7 @@ class _Replacer(ast.NodeTransformer):
         if isinstance(node.ctx, ast.Store):
             assert isinstance(value, ast.Name)
             return ast.copy_location(ast.Name(value.id, ast.Store()), node)
-        return ast.copy_location(copy.deepcopy(value), node) if isinstance(value, ast.Name) else copy.deepcopy(value)
+        return ast.copy_location(copied(value), node) if isinstance(value, ast.Name) else copied(value)
 
 
 def replaced(node: Made, values: Mapping[str, ast.expr]) -> Made:
@@ -79,7 +80,7 @@ def replaced(node: Made, values: Mapping[str, ast.expr]) -> Made:
         node: an expression or statement.
         values: what stands in place of names; for names that are assigned, names.
     """
-    return _Replacer(values).visit(copy.deepcopy(node))  # type: ignore[no-any-return]
+    return _Replacer(values).visit(copied(node))  # type: ignore[no-any-return]
 
 
 def reduced(node: ast.expr, meaning: Meaning, fresh: Callable[[str], str]) -> tuple[list[ast.stmt], ast.expr] | None:
@@ -132,7 +133,7 @@ def with_own_names(node: Comprehension, fresh: Callable[[str], str]) -> Comprehe
     names = {
         each.id: ast.Name(fresh(each.id), ast.Load())
         for generator in node.generators
-        for each in ast.walk(generator.target)
+        for each in all_nodes(generator.target)
         if isinstance(each, ast.Name)
     }
     # What the first one goes over is evaluated outside.
@@ -206,10 +207,10 @@ class _Loops:
         match generator.iter:
             case ast.Call(function, [*bounds]) if self.meaning(function) is builtins.range and len(bounds) < 3:
                 start: ast.expr = bounds[0] if len(bounds) == 2 else ast.Constant(0)
-                test = ast.Compare(copy.deepcopy(start), [ast.Lt()], [copy.deepcopy(bounds[-1])])
+                test = ast.Compare(copied(start), [ast.Lt()], [copied(bounds[-1])])
             case ast.Name() | ast.Subscript() as array if self.meaning(ast.Name("len", ast.Load())) is builtins.len:
                 start = ast.Subscript(array, ast.Constant(0), ast.Load())
-                length = ast.Call(ast.Name("len", ast.Load()), [copy.deepcopy(array)], [])
+                length = ast.Call(ast.Name("len", ast.Load()), [copied(array)], [])
                 test = ast.Compare(length, [ast.Gt()], [ast.Constant(0)])
             case _:
                 return None
@@ -274,7 +275,7 @@ def written_out(node: ast.expr, meaning: Meaning) -> ast.expr | None:
 def _elements(node: Comprehension, meaning: Meaning) -> list[ast.expr] | None:
     """The elements of a comprehension, of which the source shows how many there are; None where it does not, and where
     they are more than are written out, or assign names."""
-    if any(isinstance(each, ast.NamedExpr) for each in ast.walk(node)):
+    if any(isinstance(each, ast.NamedExpr) for each in all_nodes(node)):
         return None
     ways: list[dict[str, ast.expr]] = [{}]
     for generator in node.generators:
@@ -310,11 +311,11 @@ _ARITHMETIC = (
 
 def _constant(node: ast.expr, meaning: Meaning) -> Any:
     """The value of an expression of constants; None for any other one."""
-    calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+    calls = [each for each in all_nodes(node) if isinstance(each, ast.Call)]
     functions = [call.func for call in calls if isinstance(call.func, ast.Name) and call.func.id == "abs"]
     if len(functions) < len(calls) or any(meaning(each) is not builtins.abs for each in functions):
         return None
-    rest = [each for each in ast.walk(node) if not (isinstance(each, ast.Call) or each in functions)]
+    rest = [each for each in all_nodes(node) if not (isinstance(each, ast.Call) or each in functions)]
     if not all(isinstance(each, _ARITHMETIC) for each in rest) or any(map(_may_be_large, rest)):
         return None
     try:

@@ -28,6 +28,7 @@ from polytune.frontend.syntax.matching import branches
 from polytune.frontend.syntax.ranges import with_ranges_written
 from polytune.frontend.syntax.sorted_lists import with_sorted_lists
 from polytune.frontend.syntax.source import gives_nothing
+from polytune.syntax_trees import all_nodes
 
 Changed = TypeVar("Changed", bound=ast.AST)
 
@@ -188,7 +189,7 @@ class _Hoister:
                 sides = [self.expression(side, certain=False) for side in (then, otherwise)]
                 return changed(node, test=test, body=sides[0], orelse=sides[1])
         if isinstance(node, ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
-            self.read |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+            self.read |= {each.id for each in all_nodes(node) if isinstance(each, ast.Name)}
             return node
         if isinstance(node, ast.Call) and certain:
             node = changed(node, func=self.named(node.func), args=[self.named(each) for each in node.args])

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from polytune.frontend.syntax.comprehensions import Meaning, placed, replaced
 from polytune.frontend.syntax.jumps import own_jumps
-from polytune.frontend.syntax.source import nodes_inside
 from polytune.records import dataclass
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 __all__ = ["with_exchanges_written"]
 
@@ -213,7 +213,7 @@ def _counted(
 
 
 def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
+    return any(isinstance(part, ast.Name) and part.id == name for part in all_nodes(node))
 
 
 def _likely_arrays(body: Sequence[ast.stmt]) -> set[str]:

@@ -16,6 +16,7 @@ from polytune.draws import METHODS
 from polytune.frontend.syntax.inference import infer_signature, is_of_any_array
 from polytune.frontend.syntax.source import arguments_of, read_source
 from polytune.signature import ArgumentType, ArrayType, Drawing, Fixed, Items, Leaf, ScalarType, Signature, Structure
+from polytune.syntax_trees import all_nodes
 
 MOST = 24
 """So many guesses are made."""
@@ -45,7 +46,7 @@ def possible_signatures(function: Any, *, annotated: bool = True) -> list[Signat
     others = (floats & named) - arrays
     found = dict.fromkeys([inferred, *_same_ranks(inferred, arrays), *_same_ranks(inferred, arrays | others)])
     found.update(dict.fromkeys(itertools.islice(_all_ranks(inferred, sorted(arrays)), MOST)))
-    if any(isinstance(node, ast.Constant) and isinstance(node.value, complex) for node in ast.walk(tree)):
+    if any(isinstance(node, ast.Constant) and isinstance(node.value, complex) for node in all_nodes(tree)):
         open_arrays = {name for name, kind in kinds.items() if isinstance(kind, ArrayType)}
         complex_ones = (open_arrays & _written(tree), open_arrays)
         found = dict.fromkeys([inferred, *(_of_complex(inferred, names) for names in complex_ones), *found])
@@ -63,7 +64,7 @@ def _is_generator(argument: ast.arg, tree: ast.FunctionDef) -> bool:
         and node.attr in METHODS
         and isinstance(node.value, ast.Name)
         and node.value.id == argument.arg
-        for node in ast.walk(tree)
+        for node in all_nodes(tree)
     )
 
 
@@ -81,7 +82,8 @@ def _with_generators(signature: Signature, names: set[str]) -> Signature:
 
 def _with_structure(guesses: Sequence[Signature], tree: ast.FunctionDef, open_names: set[str]) -> dict[Signature, None]:
     """The types that calls may have of which some arguments are functions, or what is no number by default."""
-    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    calls = [node for node in all_nodes(tree) if isinstance(node, ast.Call)]
+    called = {call.func.id for call in calls if isinstance(call.func, ast.Name)}
     constants = dict(_constant_defaults(tree))
     passed = (open_names & called) - constants.keys()
     found: dict[Signature, None] = {}
@@ -133,7 +135,7 @@ def _with_fixed(signature: Signature, fixed: Mapping[str, Structure]) -> Signatu
 
 def _written(tree: ast.FunctionDef) -> set[str]:
     """The arrays to whose elements something is assigned."""
-    stores = (node for node in ast.walk(tree) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store))
+    stores = (node for node in all_nodes(tree) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store))
     return {node.value.id for node in stores if isinstance(node.value, ast.Name)}
 
 
@@ -174,7 +176,7 @@ def _uses_of_arrays(tree: ast.FunctionDef) -> tuple[set[str], set[str], set[str]
     sliced: set[str] = set()
     used: set[str] = set()
     named: set[str] = set()
-    for node in ast.walk(tree):
+    for node in all_nodes(tree):
         match node:
             case ast.Subscript(base, index):
                 parts = index.elts if isinstance(index, ast.Tuple) else [index]

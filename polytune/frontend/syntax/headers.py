@@ -6,6 +6,8 @@ import ast
 import copy
 from collections.abc import Callable
 
+from polytune.syntax_trees import copied
+
 _HEADERS: dict[type[ast.stmt], tuple[str, ...]] = {
     ast.For: ("iter",),
     ast.If: ("test",),
@@ -33,7 +35,7 @@ def with_rewritten_expressions(
         value = getattr(node, field, None)
         parts = value if isinstance(value, list) else [value]
         if any(isinstance(part, ast.AST) and is_concerned(part) for part in parts):
-            rewritten = [rewriter.visit(copy.deepcopy(part)) if isinstance(part, ast.AST) else part for part in parts]
+            rewritten = [rewriter.visit(copied(part)) if isinstance(part, ast.AST) else part for part in parts]
             changed[field] = rewritten if isinstance(value, list) else rewritten[0]
     if not changed:
         return node

@@ -16,6 +16,7 @@ from polytune.errors import Obstacle, UnsupportedSourceError
 from polytune.frontend.syntax.source import Source, arguments_of, inlinable, read_source
 from polytune.records import dataclass
 from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature, parse_type
+from polytune.syntax_trees import all_nodes
 
 
 @dataclass
@@ -103,7 +104,7 @@ def _named_type(source: Source, annotation: ast.expr, text: str) -> ArgumentType
 
 def _uses(source: Source, callers: tuple[FunctionType, ...]) -> _NameUses:
     uses = _NameUses()
-    for node in ast.walk(source.tree):
+    for node in all_nodes(source.tree):
         _note_arrays(node, uses)
         _note_integers(node, uses)
         if isinstance(node, ast.Call):
@@ -111,7 +112,7 @@ def _uses(source: Source, callers: tuple[FunctionType, ...]) -> _NameUses:
     grown = -1
     while grown != len(uses.integers) + len(uses.integer_arrays):
         grown = len(uses.integers) + len(uses.integer_arrays)
-        for node in ast.walk(source.tree):
+        for node in all_nodes(source.tree):
             _spread_integers(node, uses)
     return uses
 
@@ -264,7 +265,7 @@ def _is_data(node: ast.expr) -> bool:
     return any(
         (isinstance(part, ast.Subscript) and not isinstance(part.value, ast.Attribute))
         or (isinstance(part, ast.Constant) and isinstance(part.value, float))
-        for part in ast.walk(node)
+        for part in all_nodes(node)
     )
 
 

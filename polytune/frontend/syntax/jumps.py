@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from polytune.frontend.syntax.comprehensions import is_required, placed
-from polytune.frontend.syntax.source import nodes_inside
 from polytune.records import dataclass
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 Made = TypeVar("Made", bound=ast.AST)
 
@@ -314,7 +314,7 @@ class _Structurer:
         first = _placed(ast.Assign([ast.Name(runs, ast.Store())], going), node.body[0])
         # After the loop its variables have the values of the last iteration that did anything.
         counted, renamed = copy.deepcopy(node.target), []
-        for name in (part for part in ast.walk(counted) if isinstance(part, ast.Name)):
+        for name in (part for part in all_nodes(counted) if isinstance(part, ast.Name)):
             own = self.fresh(name.id)
             moved = ast.Assign([ast.Name(name.id, ast.Store())], ast.Name(own, ast.Load()))
             renamed.append(_placed(moved, node.target))
@@ -437,8 +437,9 @@ def _assignment(name: str, value: int, place: ast.AST) -> ast.Assign:
 
 def _placed(made: Made, place: ast.AST, *, deep: bool = True) -> Made:
     """A new node, and all that is new below it, at the place of another one."""
-    nodes: Iterable[ast.AST] = (made, *ast.walk(made.test)) if isinstance(made, ast.If) and not deep else ast.walk(made)
-    for node in nodes:
+    below: ast.AST = made.test if isinstance(made, ast.If) and not deep else made
+    ast.copy_location(made, place)
+    for node in all_nodes(below):
         ast.copy_location(node, place)
     return made
 

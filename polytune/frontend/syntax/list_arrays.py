@@ -13,7 +13,6 @@ on, or is an operand.  One that is made at once, ``[0.0] * n``, is first made by
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -22,6 +21,7 @@ from polytune.frontend.syntax.list_copies import with_copies_as_loops
 from polytune.frontend.syntax.list_displays import made_by_loops, with_displays_as_loops
 from polytune.frontend.syntax.list_uses import ListRewriter, UnsupportedUseError
 from polytune.frontend.syntax.lists import GrowingList, initial_elements
+from polytune.syntax_trees import all_nodes, copied
 
 __all__ = ["with_lists_as_arrays"]
 
@@ -67,7 +67,7 @@ def _without_list(
     arrays = tuple(fresh(f"{name}_items") for _ in range(size))
     growing = GrowingList(arrays, fresh(f"{name}_count"), kind)
     try:
-        changed = ListRewriter(name, growing, meaning, fresh).block(copy.deepcopy(statements))
+        changed = ListRewriter(name, growing, meaning, fresh).block(copied(statements))
     except UnsupportedUseError:
         return None
     made = placed(ast.Pass(), statements[0])
@@ -82,7 +82,7 @@ def _without_list(
 def _with_named_results(body: list[ast.stmt], meaning: Meaning, fresh: Callable[[str], str]) -> list[ast.stmt]:
     """The statements with arrays in place of lists that are returned where they are made, ``return [0.0] * n``."""
     statements = body
-    for node in [each for statement in body for each in ast.walk(statement)]:
+    for node in [each for statement in body for each in all_nodes(statement)]:
         if isinstance(node, ast.Return) and node.value is not None and made_by_loops(node.value, meaning):
             name = fresh("result")
             named = _ResultNamer(node, name)
@@ -98,7 +98,7 @@ class _ResultNamer(ast.NodeTransformer):
         self.place, self.name = (node.lineno, node.col_offset), name
 
     def several(self, node: ast.stmt) -> list[ast.stmt]:
-        made = self.visit(copy.deepcopy(node))
+        made = self.visit(copied(node))
         return made if isinstance(made, list) else [made]
 
     def visit_Return(self, node: ast.Return) -> list[ast.stmt] | ast.stmt:
@@ -112,7 +112,7 @@ def _lists(body: Sequence[ast.stmt], meaning: Meaning) -> list[str]:
     """The names of what may be lists that grow, in the order of the source."""
     found = []
     for statement in body:
-        for node in ast.walk(statement):
+        for node in all_nodes(statement):
             match node:
                 case ast.Call(ast.Attribute(ast.Name(name), method)) if method in _METHODS:
                     found.append(name)
@@ -128,15 +128,15 @@ class _Splitter(ast.NodeTransformer):
         self.names = names
 
     def several(self, node: ast.stmt) -> list[ast.stmt]:
-        is_concerned = any(isinstance(each, ast.Assign) and self.is_several(each) for each in ast.walk(node))
-        made = self.visit(copy.deepcopy(node)) if is_concerned else node
+        is_concerned = any(isinstance(each, ast.Assign) and self.is_several(each) for each in all_nodes(node))
+        made = self.visit(copied(node)) if is_concerned else node
         return made if isinstance(made, list) else [made]
 
     def is_several(self, node: ast.Assign) -> bool:
         match node:
             case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
                 names = [each.id for each in targets if isinstance(each, ast.Name)]
-                read = {part.id for value in values for part in ast.walk(value) if isinstance(part, ast.Name)}
+                read = {part.id for value in values for part in all_nodes(value) if isinstance(part, ast.Name)}
                 is_plain = not read & set(names)  # so that one may come after the other
                 return is_plain and len(names) == len(targets) and any(name in self.names for name in names)
         return False
@@ -157,13 +157,13 @@ def _with_new_name_later(
     for place, statement in enumerate(body):
         match statement:
             case ast.Assign([ast.Name(target)], value) if target == name and initial_elements(value, meaning) is None:
-                if not any(_makes_list(part, name, meaning) for each in body[:place] for part in ast.walk(each)):
+                if not any(_makes_list(part, name, meaning) for each in body[:place] for part in all_nodes(each)):
                     return body  # it is no list to begin with
                 later = fresh(f"{name}_array")
-                changed = copy.deepcopy(statement)
+                changed = copied(statement)
                 assert isinstance(changed.targets[0], ast.Name)
                 changed.targets[0].id = later
-                rest = copy.deepcopy(body[place + 1 :])
+                rest = copied(body[place + 1 :])
                 _rename(rest, name, later)
                 return [*body[:place], changed, *rest]
     return body
@@ -178,7 +178,7 @@ def _makes_list(node: ast.AST, name: str, meaning: Meaning) -> bool:
 
 
 def _rename(body: Sequence[ast.stmt], name: str, other: str) -> None:
-    for node in (part for each in body for part in ast.walk(each)):
+    for node in (part for each in body for part in all_nodes(each)):
         if isinstance(node, ast.Name) and node.id == name:
             node.id = other
 
@@ -187,7 +187,7 @@ def _elements(body: Sequence[ast.stmt], name: str, meaning: Meaning) -> tuple[in
     """The number of numbers in an element of a list, and what it is; None where elements differ, or there are none."""
     elements: list[ast.expr] = []
     is_made = False
-    for node in (part for statement in body for part in ast.walk(statement)):
+    for node in (part for statement in body for part in all_nodes(statement)):
         match node:
             case ast.Assign([ast.Name(target)], value) | ast.AnnAssign(ast.Name(target), _, ast.expr() as value) if (
                 target == name

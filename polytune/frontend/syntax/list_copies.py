@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 from collections.abc import Callable, Collection, Sequence
 
 from polytune.frontend.syntax.comprehensions import Meaning, placed
 from polytune.frontend.syntax.list_displays import made_by_loops
 from polytune.frontend.syntax.lists import initial_elements
+from polytune.syntax_trees import all_nodes, copied
 
 __all__ = ["with_copies_as_loops"]
 
@@ -33,7 +33,7 @@ def with_copies_as_loops(
     is_known = all(meaning(ast.Name(each.__name__, ast.Load())) is each for each in (range, len))
     if not lists or not is_known:
         return list(body)
-    return _ListCopier(lists, body, meaning, fresh).block(copy.deepcopy(list(body)))
+    return _ListCopier(lists, body, meaning, fresh).block(copied(list(body)))
 
 
 class _ListCopier:
@@ -53,7 +53,7 @@ class _ListCopier:
     def is_always_list(self, name: str) -> bool:
         """Return whether a name means nothing but lists, as it does not after ``out = np.array(out)``."""
         assigned = 0
-        for node in (part for each in self.body for part in ast.walk(each)):
+        for node in (part for each in self.body for part in all_nodes(each)):
             match node:
                 case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
                     pairs = list(zip(targets, values, strict=True))
@@ -65,7 +65,7 @@ class _ListCopier:
                 case _:
                     continue
             assigned += sum(isinstance(to, ast.Name) and to.id == name and self.is_list(value) for to, value in pairs)
-        nodes = (part for each in self.body for part in ast.walk(each))
+        nodes = (part for each in self.body for part in all_nodes(each))
         stored = sum(
             isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store) for part in nodes
         )
@@ -125,7 +125,7 @@ class _ListCopier:
         """The loops for copies that are returned, alone or in a tuple; None where there is none."""
         made: list[ast.stmt] = []
         results = value.elts if isinstance(value, ast.Tuple) else [value]
-        if any(isinstance(each, ast.Attribute) and each.attr == "pop" for each in ast.walk(value)):
+        if any(isinstance(each, ast.Attribute) and each.attr == "pop" for each in all_nodes(value)):
             return None  # a copy of what is left then
         named: list[ast.expr] = []
         for each in results:
@@ -167,7 +167,7 @@ class _ListCopier:
         for following in body[place + 1 :]:
             if _mentions(following, name):
                 return self.makes(following, name)
-            if any(isinstance(each, ast.Break | ast.Continue | ast.Return) for each in ast.walk(following)):
+            if any(isinstance(each, ast.Break | ast.Continue | ast.Return) for each in all_nodes(following)):
                 break  # the next one may be elsewhere
         own = [each for each in body[: place + 1] if _mentions(each, name)]
         inside = sum(_count(each, name) for each in own)
@@ -197,7 +197,7 @@ class _ListCopier:
         if parts:
             whole = element
             element = ast.Tuple(
-                [ast.Subscript(copy.deepcopy(whole), ast.Constant(each), ast.Load()) for each in range(parts)],
+                [ast.Subscript(copied(whole), ast.Constant(each), ast.Load()) for each in range(parts)],
                 ast.Load(),
             )
         method = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
@@ -205,7 +205,7 @@ class _ListCopier:
 
     def parts(self, name: str) -> int:
         """Return how many numbers are in each element of a list, if these are tuples; 0 where they are numbers."""
-        for node in (part for each in self.body for part in ast.walk(each)):
+        for node in (part for each in self.body for part in all_nodes(each)):
             match node:
                 case ast.Call(ast.Attribute(ast.Name(owner), "append"), [ast.Tuple(items)]) if owner == name:
                     return len(items)
@@ -223,7 +223,7 @@ class _ListCopier:
         def elements(which: Sequence[ast.expr], context: ast.expr_context) -> ast.Tuple:
             return ast.Tuple([ast.Subscript(ast.Name(name, ast.Load()), each, context) for each in which], context)
 
-        exchange = ast.Assign([elements(numbers, ast.Store())], elements(copy.deepcopy(numbers[::-1]), ast.Load()))
+        exchange = ast.Assign([elements(numbers, ast.Store())], elements(copied(numbers[::-1]), ast.Load()))
         return _loop(place, ast.BinOp(_length(name), ast.FloorDiv(), ast.Constant(2)), exchange)
 
 
@@ -241,7 +241,7 @@ def _last(name: str) -> ast.expr:
 
 
 def _count(node: ast.AST, name: str) -> int:
-    return sum(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
+    return sum(isinstance(each, ast.Name) and each.id == name for each in all_nodes(node))
 
 
 def _mentions(node: ast.AST, name: str) -> bool:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from polytune.frontend.syntax.comprehensions import Meaning, loops_around, placed, with_own_names, written_out
+from polytune.syntax_trees import all_nodes, copied
 
 __all__ = ["filled_array", "made_by_loops", "with_displays_as_loops"]
 
@@ -59,7 +59,7 @@ def with_displays_as_loops(
         fresh: gives a name that the function does not have, like the one given.
     """
     writer = _DisplayWriter(name, meaning, fresh)
-    return [made for statement in copy.deepcopy(list(body)) for made in writer.several(statement)]
+    return [made for statement in copied(list(body)) for made in writer.several(statement)]
 
 
 class _DisplayWriter(ast.NodeTransformer):
@@ -81,7 +81,7 @@ class _DisplayWriter(ast.NodeTransformer):
 
     def comprehension(self, node: ast.ListComp) -> list[ast.stmt]:
         # What is read of a list of the same name is that of before.
-        if any(isinstance(each, ast.Name) and each.id == self.name for each in ast.walk(node)):
+        if any(isinstance(each, ast.Name) and each.id == self.name for each in all_nodes(node)):
             return [ast.Assign([ast.Name(self.name, ast.Store())], node)]
         own = with_own_names(node, self.fresh)
         return [self.empty(), *loops_around([placed(self.append(own.elt), node)], own)]

@@ -13,6 +13,7 @@ import numpy as np
 from polytune.errors import EMPTY_LIST
 from polytune.frontend.syntax.comprehensions import Meaning, placed, required
 from polytune.frontend.syntax.lists import GrowingList, initial_elements
+from polytune.syntax_trees import all_nodes
 
 __all__ = ["ListRewriter", "UnsupportedUseError"]
 
@@ -164,7 +165,7 @@ class ListRewriter(ast.NodeTransformer):
         return isinstance(node, ast.Subscript) and self.is_list(node.value) and isinstance(node.slice, ast.Slice)
 
     def is_mentioned(self, node: ast.AST) -> bool:
-        return any(self.is_list(each) for each in ast.walk(node))
+        return any(self.is_list(each) for each in all_nodes(node))
 
     def is_iterated(self, source: ast.expr) -> bool:
         """Return whether a loop goes over the list itself, and not over a part or a number of it."""
@@ -175,7 +176,7 @@ class ListRewriter(ast.NodeTransformer):
 
     def is_changed(self, body: Sequence[ast.stmt]) -> bool:
         """Return whether statements change how many elements there are."""
-        for node in (part for statement in body for part in ast.walk(statement)):
+        for node in (part for statement in body for part in all_nodes(statement)):
             match node:
                 case ast.Call(ast.Attribute(owner)) if self.is_list(owner):
                     return True

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from polytune.frontend.syntax.source import nodes_inside
 from polytune.records import dataclass
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 __all__ = ["AnyLoop", "arrays_changed", "begins_new", "is_left_behind", "mentions", "names_replaced"]
 
@@ -69,7 +69,7 @@ def _blocks(tree: ast.AST, loop: ast.AST) -> Iterator[tuple[_Following, int]]:
     for field in ("body", "orelse", "cases"):
         statements = [each for each in getattr(tree, field, ()) if isinstance(each, ast.AST)]
         for position, statement in enumerate(statements):
-            if any(node is loop for node in ast.walk(statement)):
+            if any(node is loop for node in all_nodes(statement)):
                 if all(isinstance(each, ast.stmt) for each in statements):
                     plain = tuple(each for each in statements if isinstance(each, ast.stmt))
                     yield _Following(plain, isinstance(tree, AnyLoop) and field == "body"), position
@@ -97,13 +97,13 @@ def begins_new(name: str, statements: Sequence[ast.stmt]) -> bool:
 
 def _only_stores(name: str, target: ast.expr) -> bool:
     return all(
-        isinstance(node.ctx, ast.Store) for node in ast.walk(target) if isinstance(node, ast.Name) and node.id == name
+        isinstance(node.ctx, ast.Store) for node in all_nodes(target) if isinstance(node, ast.Name) and node.id == name
     )
 
 
 def mentions(name: str, nodes: Iterable[ast.AST]) -> bool:
     """Return whether a name is in any of some nodes."""
-    return any(isinstance(part, ast.Name) and part.id == name for node in nodes for part in ast.walk(node))
+    return any(isinstance(part, ast.Name) and part.id == name for node in nodes for part in all_nodes(node))
 
 
 def arrays_changed(loop: AnyLoop, meaning: Any) -> list[str]:

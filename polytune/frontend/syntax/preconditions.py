@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from polytune.frontend.syntax.source import Source, nodes_inside
+from polytune.frontend.syntax.source import Source
 from polytune.records import dataclass
 from polytune.signature import Fixed, Items, Leaf, Signature, Structure
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 _NUMBERS = (bool, int, float, str)
 _PURE_BUILTINS = (abs, all, any, bool, float, int, isinstance, len, max, min, range, repr, round, str, sum, tuple, type)
@@ -102,7 +103,7 @@ def error_text(
     if not is_kernel:
         assigned |= writer.arguments
     made = copy.deepcopy(node.exc)
-    for name in (each for each in ast.walk(made) if isinstance(each, ast.Name)):
+    for name in (each for each in all_nodes(made) if isinstance(each, ast.Name)):
         if name.id in assigned and name.id not in known:
             raise source.refusal(
                 node,

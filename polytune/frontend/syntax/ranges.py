@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from polytune.frontend.syntax.comprehensions import Meaning, placed
-from polytune.frontend.syntax.source import nodes_inside
+from polytune.syntax_trees import all_nodes, copied, nodes_inside
 
 _SUBSCRIPT = "is_subscript"
 """The attribute of lists that take the place of ranges."""
@@ -34,12 +33,12 @@ def with_ranges_written(
         fresh: gives a name that the function does not have, like the one given.
     """
     lists = _ListWriter(meaning, fresh)
-    body = [lists.visit(copy.deepcopy(each)) if lists.is_needed(each) else each for each in body]
+    body = [lists.visit(copied(each)) if lists.is_needed(each) else each for each in body]
     steps = _steps_of_ranges(body, given, meaning)
     if not steps:
         return body
     parts = {name: tuple(fresh(f"{name}_{part}") for part in ("start", "stop")) for name in steps}
-    return [_RangeWriter(parts, steps).visit(copy.deepcopy(statement)) for statement in body]
+    return [_RangeWriter(parts, steps).visit(copied(statement)) for statement in body]
 
 
 def is_subscript(node: ast.AST) -> bool:
@@ -102,7 +101,7 @@ def _steps_of_ranges(body: Sequence[ast.stmt], given: Collection[str], meaning: 
                 for each in _gone_over(source):
                     uses[each.id] = uses.get(each.id, 0) - 1
             case ast.FunctionDef() | ast.Lambda():
-                others |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+                others |= {part.id for part in all_nodes(node) if isinstance(part, ast.Name)}
             case ast.Name(name):
                 uses[name] = uses.get(name, 0) + 1
     return {

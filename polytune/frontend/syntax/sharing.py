@@ -12,6 +12,8 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from polytune.syntax_trees import all_nodes
+
 Names = frozenset[str]
 
 CALLER = ""
@@ -223,4 +225,4 @@ class _Flow:
     def look(self, node: ast.AST, names: Names) -> None:
         """Note whether a node changes elements of the array, while it has several names."""
         if len(names) > 1:
-            self.is_changed |= any(self.changed(each) & names for each in ast.walk(node))
+            self.is_changed |= any(self.changed(each) & names for each in all_nodes(node))

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 from collections.abc import Callable, Sequence
 
 from polytune.frontend.syntax.comprehensions import Meaning, placed
+from polytune.syntax_trees import all_nodes, copied
 
 __all__ = ["is_of_elements", "with_sorted_lists"]
 
@@ -37,9 +37,9 @@ def with_sorted_lists(body: Sequence[ast.stmt], meaning: Meaning, fresh: Callabl
     def is_sorted(node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and meaning(node.func) is builtins.sorted
 
-    if not any(is_sorted(node) for statement in body for node in ast.walk(statement)):
+    if not any(is_sorted(node) for statement in body for node in all_nodes(statement)):
         return list(body)
-    statements = copy.deepcopy(list(body))
+    statements = copied(list(body))
     _SortedMarker(meaning).mark(statements)
     return _SortedListWriter(is_sorted, fresh).block(statements)
 
@@ -51,7 +51,7 @@ class _SortedMarker:
         self.meaning = meaning
 
     def mark(self, body: Sequence[ast.stmt]) -> None:
-        for node in (part for statement in body for part in ast.walk(statement)):
+        for node in (part for statement in body for part in all_nodes(statement)):
             match node:
                 case ast.For(_, source):
                     self.read(source)

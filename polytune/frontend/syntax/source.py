@@ -1,4 +1,4 @@
-"""The source text of a function as a syntax tree whose nodes know their place in the user's file, and its nodes."""
+"""The source text of a function as a syntax tree whose nodes know their place in the user's file,."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import builtins
 import inspect
 import textwrap
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import replace
 from types import FunctionType
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend.equivalents import equivalent
 from polytune.records import dataclass
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 
 @dataclass(frozen=True)
@@ -242,7 +243,7 @@ def enclosing_statement(tree: ast.AST, node: ast.AST) -> ast.stmt | None:
     """The innermost statement of a tree that a node is, or is in, by its place; None where it is in none."""
     first, last = _span(node)
     found: ast.stmt | None = None
-    for each in ast.walk(tree):
+    for each in all_nodes(tree):
         if isinstance(each, ast.stmt) and each is not tree and hasattr(node, "lineno"):
             start, end = _span(each)
             if start <= first and last <= end and (found is None or _span(found)[0] <= start):
@@ -254,27 +255,6 @@ def _span(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:
     """The places where a node begins and ends."""
     line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
     return (line, column), (getattr(node, "end_lineno", None) or line, getattr(node, "end_col_offset", None) or column)
-
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-
-
-def nodes_inside(statements: Iterable[ast.AST]) -> list[ast.AST]:
-    """All nodes in statements, in source order, but for those in functions and classes that are defined there."""
-    found: list[ast.AST] = []
-    waiting = list(statements)[::-1]
-    while waiting:
-        node = waiting.pop()
-        found.append(node)
-        if isinstance(node, _DEFINITIONS):
-            continue
-        for name in reversed(node._fields):  # as ast.iter_child_nodes, which takes twice as long
-            child = getattr(node, name, None)
-            if isinstance(child, ast.AST):
-                waiting.append(child)
-            elif isinstance(child, list):
-                waiting += [each for each in reversed(child) if isinstance(each, ast.AST)]
-    return found
 
 
 def arguments_of(tree: ast.FunctionDef) -> tuple[ast.arg, ...]:

@@ -19,6 +19,7 @@ import numpy as np
 
 from polytune.frontend.syntax.source import NestedFunction, Source, read_source
 from polytune.records import dataclass
+from polytune.syntax_trees import all_nodes
 
 __all__ = ["function_of_point", "function_of_stencil", "is_of_stencil"]
 
@@ -79,7 +80,7 @@ def function_of_stencil(stencil: Any) -> NestedFunction:
     )
     tree = ast.parse(text).body[0]
     assert isinstance(tree, ast.FunctionDef)
-    for node in ast.walk(tree):
+    for node in all_nodes(tree):
         ast.copy_location(node, body[0])
     outside = {**plain.__globals__, _NUMPY: np, _BORDER: stencil.options.get("cval", 0)}
     function = FunctionType(plain.__code__, outside, plain.__name__, plain.__defaults__, plain.__closure__)
@@ -145,7 +146,7 @@ def _reach(source: Source, body: Sequence[ast.stmt], names: Sequence[str], state
     Raises:
         UnsupportedSourceError: an offset is no constant, or it looks at none.
     """
-    nodes = [node for statement in body for node in ast.walk(statement)]
+    nodes = [node for statement in body for node in all_nodes(statement)]
     found = [(node, _offsets(node)) for node in nodes if _is_relative(node, names)]
     if stated is not None and not isinstance(body[0], ast.Return):
         found = [(node, offsets or (0,) * len(stated)) for node, offsets in found]

@@ -20,8 +20,9 @@ from polytune.frontend.lowering.meanings import (
     TupleBinding,
     ValueBinding,
 )
-from polytune.frontend.syntax.source import definition_of, nodes_inside
+from polytune.frontend.syntax.source import definition_of
 from polytune.records import dataclass
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,11 @@ def note_variable(frame: Frame, name: str, binding: TupleBinding) -> None:
 
 def _is_plain(tree: ast.FunctionDef, name: str) -> bool:
     """Return whether a name is only assigned tuples in lines of their own, and means nothing else in the function."""
-    arguments = {each.arg for each in ast.walk(tree) if isinstance(each, ast.arg)}
+    arguments = {each.arg for each in all_nodes(tree) if isinstance(each, ast.arg)}
     assigned = [each for each in nodes_inside(tree.body) if isinstance(each, ast.Assign)]
     places = [target for each in assigned for target in each.targets if _is_tuple(each.value)]
     stored = {id(part) for target in places for part in [target, *getattr(target, "elts", ())]}
-    names = (each for each in ast.walk(tree) if isinstance(each, ast.Name) and each.id == name)
+    names = (each for each in all_nodes(tree) if isinstance(each, ast.Name) and each.id == name)
     return name not in arguments and all(isinstance(each.ctx, ast.Load) or id(each) in stored for each in names)
 
 

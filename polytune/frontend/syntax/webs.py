@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from polytune.frontend.generated_names import MARK, generated
-from polytune.frontend.syntax.source import nodes_inside
+from polytune.syntax_trees import all_nodes, nodes_inside
 
 __all__ = ["has_webs", "name_in_source", "with_webs"]
 
@@ -62,7 +62,7 @@ def with_webs(tree: ast.FunctionDef, statements: Sequence[ast.stmt], names: Coll
 
 
 def _parameters(tree: ast.FunctionDef) -> set[str]:
-    return {node.arg for node in ast.walk(tree.args) if isinstance(node, ast.arg)}
+    return {node.arg for node in all_nodes(tree.args) if isinstance(node, ast.arg)}
 
 
 def name_in_source(name: str) -> str:
@@ -250,10 +250,10 @@ def _shared(statements: Iterable[ast.stmt]) -> set[str]:
     """The names that functions and comprehensions inside have to do with, and those that are deleted, declared, or
     assigned in an expression or a pattern."""
     found: set[str] = set()
-    for node in (node for each in statements for node in ast.walk(each)):
+    for node in (node for each in statements for node in all_nodes(each)):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
-                found |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+                found |= {each.id for each in all_nodes(node) if isinstance(each, ast.Name)}
                 found |= {node.name} if not isinstance(node, ast.Lambda) else set()
             case ast.comprehension(target) | ast.NamedExpr(target):
                 found |= {each.id for each in _names_in(target)}

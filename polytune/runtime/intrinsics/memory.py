@@ -213,12 +213,23 @@ def annotate(module: ir.Module, instruction: ir.Instruction, view_type: View) ->
         instruction: a load, a store, or a call of an intrinsic that is one.
         view_type: the type of the view that it goes through, which knows its scope and all others.
     """
-    domain = module.add_metadata([f"polytune arrays {' '.join(view_type.scopes)}"])
-    scopes = {name: module.add_metadata([f"polytune array {name}", domain]) for name in view_type.scopes}
-    own = scopes.pop(view_type.scope)
-    instruction.set_metadata("alias.scope", module.add_metadata([own]))
-    if scopes:
-        instruction.set_metadata("noalias", module.add_metadata(list(scopes.values())))
+    # llvmlite takes long to find the nodes that it has, and code has many accesses; these refer to the module.
+    known = vars(module).setdefault("polytune scopes", {})
+    key = view_type.scopes, view_type.scope
+    if key not in known:
+        known[key] = _annotation(module, *key)
+    own, others = known[key]
+    instruction.set_metadata("alias.scope", own)
+    if others is not None:
+        instruction.set_metadata("noalias", others)
+
+
+def _annotation(module: ir.Module, names: tuple[str, ...], name: str) -> tuple[ir.MDValue, ir.MDValue | None]:
+    """The nodes of a module that stand for one of several scopes, and for all others, if there are any."""
+    domain = module.add_metadata([f"polytune arrays {' '.join(names)}"])
+    scopes = {each: module.add_metadata([f"polytune array {each}", domain]) for each in names}
+    own = scopes.pop(name)
+    return module.add_metadata([own]), module.add_metadata(list(scopes.values())) if scopes else None
 
 
 def alignment_of(context, view_type: View) -> int:

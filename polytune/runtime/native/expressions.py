@@ -35,6 +35,7 @@ from polytune.runtime.native.operations import (
 )
 from polytune.runtime.native.operators import OF_BITS, OF_INTEGERS, binary, comparison, constant, unary
 from polytune.runtime.native.range_tests import range_test, range_tested
+from polytune.syntax_trees import all_nodes
 
 __all__ = ["Expressions"]
 
@@ -428,7 +429,7 @@ def _is_update(target: ast.expr, node: ast.expr) -> bool:
         other = left
     else:
         return False
-    return not any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(other))
+    return not any(isinstance(part, ast.Name) and part.id == name for part in all_nodes(other))
 
 
 def _operations(value: NativeValue) -> list[ir.Instruction]:
@@ -444,6 +445,6 @@ def _operations(value: NativeValue) -> list[ir.Instruction]:
 def _tests_bits(test: ast.expr) -> bool:
     """Return whether a condition compares what was computed bit by bit, as ``(x & 1) != 0``; masks of truth values are
     none of that."""
-    comparisons = (node for node in ast.walk(test) if isinstance(node, ast.Compare))
-    compared = (part for node in comparisons for side in (node.left, *node.comparators) for part in ast.walk(side))
+    comparisons = (node for node in all_nodes(test) if isinstance(node, ast.Compare))
+    compared = (part for node in comparisons for side in (node.left, *node.comparators) for part in all_nodes(side))
     return any(isinstance(part, ast.BinOp) and type(part.op) in OF_BITS for part in compared)

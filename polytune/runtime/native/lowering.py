@@ -26,6 +26,7 @@ from polytune.runtime.native.narrow_gathers import forbid_vectors, gathers_narro
 from polytune.runtime.native.operations import CASTS, CONTEXT, Parts
 from polytune.runtime.native.source import parsed
 from polytune.runtime.native.store_order import delay_stores
+from polytune.syntax_trees import all_nodes
 
 __all__ = ["lower"]
 
@@ -45,7 +46,7 @@ def lower(function: ast.FunctionDef, names: Mapping[str, Any], symbol: str, *, s
     """
     module = ir.Module(name=symbol)
     parameters = [parameter.arg for parameter in function.args.args]
-    returns = any(isinstance(node, ast.Return) and node.value for node in ast.walk(function))
+    returns = any(isinstance(node, ast.Return) and node.value for node in all_nodes(function))
     kind = ir.FunctionType(WORD if returns else ir.VoidType(), [WORD] * len(parameters))
     code = ir.Function(module, kind, symbol)
     entry, builder = (ir.IRBuilder(code.append_basic_block(name)) for name in ("variables", "body"))
@@ -302,7 +303,7 @@ class _FunctionLowering:
         counter.add_incoming(builder.add(counter, WORD(1), flags=flags), following)
         back = builder.branch(look)
         inside = [work, *builder.function.blocks[others:]]
-        is_innermost = not any(isinstance(node, ast.For | ast.While) for each in body for node in ast.walk(each))
+        is_innermost = not any(isinstance(node, ast.For | ast.While) for each in body for node in all_nodes(each))
         if is_innermost and gathers_narrow_elements(inside):
             forbid_vectors(builder.module, back)
         builder.position_at_end(end)

@@ -15,6 +15,7 @@ from numba.core import types
 
 from polytune.runtime.intrinsics.arithmetic import greatest, least
 from polytune.runtime.native.kinds import NativeValue
+from polytune.syntax_trees import all_nodes
 
 __all__ = ["range_test", "range_tested"]
 
@@ -50,12 +51,12 @@ def range_tested(
 def _is_plain(node: ast.expr, names: Mapping[str, Any]) -> bool:
     """Return whether an expression may be evaluated anywhere."""
     plain = ast.Name | ast.Constant | ast.BinOp | ast.Add | ast.Sub | ast.Call | ast.expr_context
-    return all(isinstance(part, plain) for part in ast.walk(node)) and not _calls(node, names)
+    return all(isinstance(part, plain) for part in all_nodes(node)) and not _calls(node, names)
 
 
 def _calls(node: ast.expr, names: Mapping[str, Any]) -> bool:
     """Return whether an expression calls a function that may have effects."""
-    functions = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
+    functions = (part.func for part in all_nodes(node) if isinstance(part, ast.Call))
     return not all(isinstance(each, ast.Name) and names.get(each.id) in _PURE for each in functions)
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -16,6 +18,8 @@ from polytune.codegen.transform import Target
 from polytune.codegen.vectors.expressions import Lanes
 from polytune.frontend.expression import walk
 from polytune.pipeline import Stages
+from polytune.runtime.calls.arguments import signature_of
+from polytune.signature import Signature
 from tests.every_version import SMALL, check_versions, stages_of, with_vectors
 from tests.fuzz.interpreted import Interpreter
 from tests.schedule.kernels import POLYBENCH, polybench_case
@@ -197,11 +201,19 @@ def check(function: Callable, stages: Stages, size: int, tiles: tuple[int, ...],
     check_versions(function, stages, initial, versions=with_vectors(stages), tiles=[tiles])
 
 
+@cache
+def stages_for(function: FunctionType, signature: Signature) -> Stages:
+    """The stages for all sizes of arguments of these types."""
+    return Stages(function, signature, target=SMALL)
+
+
 @pytest.mark.parametrize("function", KERNELS)
 @pytest.mark.parametrize("size, tiles", [(1, (4,)), (5, (3, 2, 4)), (9, (16,)), (10, (7, 9, 5)), (13, (8, 4, 16))])
 def test_every_block_is_right(function: Callable, size: int, tiles: tuple[int, ...]) -> None:
+    assert isinstance(function, FunctionType)
     arguments = arguments_of(function, size, np.random.default_rng(0))
-    check(function, stages_of(function, arguments), size, tiles, lambda value: value)
+    signature = signature_of(function.__code__.co_varnames[: len(arguments)], tuple(arguments))
+    check(function, stages_for(function, signature), size, tiles, lambda value: value)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,14 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import islpy as isl
 import pytest
 
 from polytune.errors import UnsupportedSourceError
-from polytune.frontend.polyhedral import budget, interruption
+from polytune.frontend.polyhedral import bounds, budget, interruption
 from polytune.frontend.polyhedral.bounds import access_bounds
 from polytune.frontend.polyhedral.budget import ProcessorTime, is_time_left, within_budget
 from polytune.frontend.polyhedral.interruption import interrupted_after
@@ -82,29 +83,36 @@ def test_budget_within_a_budget_is_its_own() -> None:
     assert context.get_max_operations() == 0
 
 
-def use(seconds: float) -> None:
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Lets processor time pass, in seconds; none passes otherwise."""
+    now = 0.0
+
+    def passing(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(budget, "time", SimpleNamespace(thread_time=lambda: now))
+    return passing
 
 
-def test_phases_share_processor_time() -> None:
-    context, clock = isl.Context(), ProcessorTime(0.05)
+def test_phases_share_processor_time(use: Callable[[float], None]) -> None:
+    context, clock = isl.Context(), ProcessorTime(50.0)
 
     def attempt(**how: bool) -> int | None:
         return within_budget(context, 10_000_000, lambda: 1, **how)
 
     with clock.running():
         assert attempt() == 1
-        use(0.03)
+        use(30.0)
         with clock.running(share=0.5):
             assert attempt() is None and attempt(needed=True) == 1
         assert attempt() == 1
     # Time that passes outside is nobody's.
-    use(0.03)
+    use(30.0)
     with clock.running():
         assert attempt() == 1
-        use(0.03)
+        use(30.0)
         assert attempt() is None and attempt(needed=True) == 1
     assert attempt() == 1
 
@@ -132,7 +140,7 @@ def test_shortage_of_processor_time_is_noted_and_that_of_operations_is_not(monke
     assert cut.was_short
 
 
-def test_time_of_another_count_is_counted_once() -> None:
+def test_time_of_another_count_is_counted_once(use: Callable[[float], None]) -> None:
     clock, other = ProcessorTime(1.0), ProcessorTime(1.0)
     with other.running():
         use(0.03)
@@ -144,12 +152,12 @@ def test_time_of_another_count_is_counted_once() -> None:
         assert clock.used < before + 0.4
 
 
-def test_half_of_the_time_is_told_once() -> None:
+def test_half_of_the_time_is_told_once(use: Callable[[float], None]) -> None:
     context, told = isl.Context(), list[int]()
-    clock = ProcessorTime(1.0, used=0.4, on_half=lambda: told.append(1))
+    clock = ProcessorTime(100.0, used=40.0, on_half=lambda: told.append(1))
     with clock.running():
         assert within_budget(context, 1000, lambda: 1) == 1 and not told
-        use(0.15)
+        use(15.0)
         for _ in range(3):
             assert within_budget(context, 1000, lambda: 1) == 1
     assert told == [1]
@@ -169,11 +177,12 @@ def fewer_divisions(n, A, B):
                 A[(i + j) % 13, k] += B[7 * i + 5 * j + k]
 
 
-@pytest.mark.slow
-def test_access_that_cannot_be_checked_is_refused() -> None:
+def test_access_that_cannot_be_checked_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert access_bounds(analysed(fewer_divisions))
+    # The whole budget is some ten seconds of such divisions.
+    monkeypatch.setattr(bounds, "ARRAY_BUDGET", bounds.ARRAY_BUDGET // 20)
     with pytest.raises(UnsupportedSourceError, match="cannot be checked before the kernel runs") as refused:
         access_bounds(analysed(many_divisions))
-    assert access_bounds(analysed(fewer_divisions))
     assert "fewer divisions" in refused.value.remedy and refused.value.location.text.lstrip().startswith("A[")
 
 

@@ -22,8 +22,8 @@ COMPLETED, STARTED, RELEASED, RUNS, SUM = (16 * k + STATE_LENGTH for k in range(
 
 REGIONS, TASKS = 20, 13
 
-PATIENCE = 1_000_000
-"""The number of times that a caller looks for a helper: about a second."""
+PATIENCE = 60_000_000
+"""The number of times that a caller looks for a helper: about a minute, as others may have the cores."""
 
 
 @njit(nogil=True)
