@@ -41,7 +41,13 @@ def _with_flags(choices: Choices) -> Sample | None:
         found, reference = prepared(sample)
     if found.strict or reference is None or reference.error is not None:
         return None
-    values = [*numbers_of(reference), *sample.arguments(sample.function()).arrays.values()]
+    function = sample.function()
+    try:
+        with np.errstate(all="raise", under="ignore"):
+            function(*sample.arguments(function).values)
+    except (ArithmeticError, TypeError):
+        return None  # Something on the way is not finite, although nothing at the end need be.
+    values = [*numbers_of(reference), *sample.arguments(function).arrays.values()]
     if not all(np.isfinite(each).all() for each in values if each.dtype.kind in "fc"):
         return None
     if any(word in sample.source for word in ("inf", "nan", "sqrt(", "log(")):
