@@ -61,6 +61,16 @@ def test_a_lambda_is_refused() -> None:
         infer_signature(function)
 
 
+# fmt: off
+def made_in_a_line(a): return lambda A: A * a
+# fmt: on
+
+
+def test_a_lambda_in_one_line_with_a_def_is_refused() -> None:
+    with pytest.raises(UnsupportedSourceError, match="'<lambda>' is not written as a plain def"):
+        infer_signature(made_in_a_line(2.0))
+
+
 def test_what_is_no_function_is_refused() -> None:
     with pytest.raises(UnsupportedSourceError, match="is not a Python function"):
         infer_signature(len)

@@ -228,7 +228,8 @@ def read_source(function: Any) -> Source:
         body = ast.parse(text).body
     except SyntaxError:
         body = []
-    if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
+    # The source of a lambda that is all in one line with a def is that def.
+    if len(body) != 1 or not isinstance(body[0], ast.FunctionDef) or body[0].name != plain.__code__.co_name:
         place = SourceLocation(file, line, indentation, None, lines[0].rstrip("\n"))
         raise UnsupportedSourceError(
             place,
