@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -119,27 +119,53 @@ def _einsum(call: ArrayCall) -> Operand:
     text = call.constant("subscripts")
     given = call.argument("operands")
     nodes = given.elts if isinstance(given, ast.Tuple) else [given]
-    remedy = (
-        "write a constant text of letters, commas and ->, no letter of an operand twice: np.einsum('ij,jk->ik', A, B)"
-    )
-    if not isinstance(text, str) or "." in text:
-        raise call.refusal("subscripts of np.einsum that are not compiled", remedy)
-    inputs, arrow, result = text.replace(" ", "").partition("->")
-    letters = inputs.split(",")
-    if not arrow:
-        joined = "".join(letters)
-        result = "".join(sorted(letter for letter in set(joined) if joined.count(letter) == 1))
     operands = [factor(call.frame, call.node, call.evaluate(call.frame, node)) for node in nodes]
-    fits = len(letters) == len(operands) and all(
-        len(own) == operand.ndim == len(set(own)) and own.isalpha()
-        for own, operand in zip(letters, operands, strict=False)
-    )
-    if not fits or len(set(result)) != len(result) or not set(result) <= set("".join(letters)):
+    found = _letters_of(text.replace(" ", ""), [each.ndim for each in operands]) if isinstance(text, str) else None
+    if found is None:
+        remedy = "write a constant text of a letter for each dimension, commas and ->: np.einsum('ij,jk->ik', A, B)"
         raise call.refusal("subscripts of np.einsum that are not compiled", remedy)
-    if len(operands) == 1 and len(result) == len(letters[0]) and isinstance(operands[0], ArrayValue):
-        # Nothing is added up: a view.
+    letters, result = found
+    if len(operands) == 1 and set(result) == set(letters[0]):  # nothing is added up: a view
+        if len(result) < len(letters[0]):
+            raise call.refusal("np.einsum of a diagonal that is not added up", "write np.diagonal(A)")
         return permuted(call.frame.kernel, operands[0], [letters[0].index(letter) for letter in result])
     return contraction(call.frame, call.node, operands, letters, result)
+
+
+_REST = "..."
+"""The dimensions in subscripts of einsum that have no letters."""
+
+
+def _letters_of(text: str, dimensions: Sequence[int]) -> tuple[list[str], str] | None:
+    """Return the letters of each operand's dimensions, and of the result's, with letters of their own for those that
+    have none; None where there are not as many, or the result has one twice or one that no operand has.
+
+    Args:
+        text: subscripts of einsum, without spaces.
+        dimensions: how many each operand has.
+    """
+    inputs, arrow, result = text.partition("->")
+    letters = inputs.split(",")
+    if len(letters) != len(dimensions):
+        return None
+    unused = [letter for letter in string.ascii_letters if letter not in text]
+    without = [count - len(own.replace(_REST, "", 1)) for own, count in zip(letters, dimensions, strict=True)]
+    if any(rest < 0 or (rest > 0 and _REST not in own) for own, rest in zip(letters, without, strict=True)):
+        return None
+    most = max(without, default=0)
+    if most > len(unused) or (arrow and most and _REST not in result):
+        return None
+    # They are counted from the last one, as dimensions that are stretched are.
+    letters = [
+        own.replace(_REST, "".join(unused[most - rest : most])) for own, rest in zip(letters, without, strict=True)
+    ]
+    joined = "".join(letters)
+    if not arrow:
+        named = sorted(letter for letter in set(joined) - set(unused) if joined.count(letter) == 1)
+        result = "".join((*unused[:most], *named))
+    result = result.replace(_REST, "".join(unused[:most]))
+    is_known = all(letter.isascii() and letter.isalpha() for letter in joined) and set(result) <= set(joined)
+    return (letters, result) if is_known and len(set(result)) == len(result) else None
 
 
 def require_matrix(call: ArrayCall, variables: Expression) -> None:
