@@ -99,6 +99,24 @@ def test_quantiles_of_arguments_have_numpys_type(dtype: str) -> None:
         compared(parts_of_arguments, A, q, k, np.array([0.2, 0.75]), strict=True)
 
 
+def parts_of_an_array(A, q):
+    return np.quantile(A, q), np.percentile(A, 10 * q, axis=0), np.quantile(A, q[:1], axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "of_parts"),
+    [
+        *((dtype, of_parts) for dtype in ("int32", "uint8", "float64") for of_parts in ("float64", "int64")),
+        ("float32", "float64"),
+        ("float32", "float32"),
+    ],
+)
+def test_several_quantiles_of_arguments_have_numpys_type(dtype: str, of_parts: str) -> None:
+    A = (np.arange(12.0).reshape(4, 3) ** 2 / 7).astype(dtype)
+    q = np.array([0, 1, 1] if of_parts == "int64" else [0.2, 0.75, 1.0]).astype(of_parts)
+    compared(parts_of_an_array, A, q, strict=True)
+
+
 def test_quantiles_that_there_are_not_are_numpys_errors() -> None:
     kernel = polytune.kernel(one_quantile)
     for A, q in ((np.arange(4.0), 1.5), (np.arange(4.0), -0.1)):

@@ -11,6 +11,7 @@ from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, add, integer, quotient, subtract
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.data_subscripts import is_of_data
+from polytune.frontend.array_expressions.elementwise import cast_array
 from polytune.frontend.array_expressions.library import library_call
 from polytune.frontend.array_expressions.linear_algebra import require_matrix
 from polytune.frontend.array_expressions.shapes import agree
@@ -142,7 +143,7 @@ def _statistic(
     *,
     keeps_integers: bool = False,
     parts: int = 0,
-    part: Value | None = None,
+    part: Value | ArrayValue | None = None,
 ) -> Operand:
     """A function of all elements, or of those along an axis.
 
@@ -152,7 +153,8 @@ def _statistic(
         options: further arguments of it.
         keeps_integers: whether integers have a result of their type.
         parts: the number of parts, each of which has a result of double precision, along the first dimension.
-        part: the only part, where it is a number that is known while the kernel runs.
+        part: the only part, where it is a number that is known while the kernel runs, or several of those, each of
+            which has a result along the first dimension.
     """
     array = call.array("a")
     if array.dtype in promotion.COMPLEX:
@@ -167,6 +169,8 @@ def _statistic(
     dtype = array.dtype if keeps_integers or promotion.is_inexact(array.dtype) else "float64"
     if part is not None and not keeps_integers:
         dtype = part.dtype
+    if isinstance(part, ArrayValue):
+        shape = (*part.shape, *shape)
     if parts:
         shape, dtype = (integer(parts), *shape), dtype if keeps_integers else "float64"
     text = f"numpy.{name} *{'' if part is None else ' *'}{options} axis={axis}"
@@ -193,7 +197,7 @@ def _of_parts(call: ArrayCall, name: str) -> Operand:
     if not isinstance(call.argument("q"), ast.Tuple | ast.List):
         part = call.value("q")
         if isinstance(part, ArrayValue) or part.constant is None:
-            return _of_number(call, name, part)
+            return _of_known_later(call, name, part)
     parts = call.constant("q")
     several = parts if isinstance(parts, tuple) else (parts,)
     if not several or any(not isinstance(part, int | float) or isinstance(part, bool) for part in several):
@@ -205,20 +209,23 @@ def _of_parts(call: ArrayCall, name: str) -> Operand:
     return _statistic(call, name, f" q={text}", keeps_integers=keeps, parts=number)
 
 
-def _of_number(call: ArrayCall, name: str, part: ArrayValue | Value) -> Operand:
-    """A quantile that is only known while the kernel runs, in the type that NumPy has for it."""
+def _of_known_later(call: ArrayCall, name: str, part: ArrayValue | Value) -> Operand:
+    """A quantile that is only known while the kernel runs, or several, in the type that NumPy has for it."""
     dtype = call.array("a").dtype
     known = _PARTS.get(dtype, ("float64", "int64"))
-    if isinstance(part, ArrayValue) or not known or not (part.weak or part.dtype in known):
-        kind = f"{part.ndim} dimensions" if isinstance(part, ArrayValue) else part.dtype
+    is_weak = isinstance(part, Value) and part.weak
+    is_matrix = isinstance(part, ArrayValue) and part.ndim > 1
+    if is_matrix or not known or not (is_weak or part.dtype in known):
+        kind = f"{part.ndim} dimensions" if isinstance(part, ArrayValue) and is_matrix else part.dtype
         raise call.refusal(
             f"the parts {call.frame.source.segment(call.argument('q'))} in {call.name}, of {kind}, and {dtype}",
             "pass constant numbers, or one number at a time, float(q)",
         )
     keeps = name == "quantile" and part.dtype in promotion.INTEGERS
-    is_single = dtype == "float32" and (part.weak or part.dtype == "float32")
+    is_single = dtype == "float32" and (is_weak or part.dtype == "float32")
     kind = "int64" if keeps else "float32" if is_single else "float64"
-    return _statistic(call, name, keeps_integers=keeps, part=promotion.cast(part, kind))
+    given = promotion.cast(part, kind) if isinstance(part, Value) else cast_array(call.frame, call.node, part, kind)
+    return _statistic(call, name, keeps_integers=keeps, part=given)
 
 
 _PARTS = {"float32": ("float32", "float64"), "float16": (), "bool": ()}
