@@ -182,3 +182,14 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path_factory.mktemp("tests", numbered=False) / "cache"))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def what_compiles_has_its_share() -> Iterator[None]:
+    """Have what compiles stand no farther behind than it does at first: other tests keep all cores busy, so that it
+    would do nothing once a test has called NumPy's linear algebra."""
+    from polytune.runtime.background.priority import background_priority
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(background_priority, "stand_farther", lambda: None)
+        yield

@@ -118,6 +118,45 @@ def test_subscripts_further_below_zero_raise_an_error(function: Callable[..., An
 FUNCTIONS = (under_condition, chosen, reached_by_and, around_loop, in_list, in_while)
 
 
+def read_constant(A):
+    return A[-5]
+
+
+def read_in_loop(A):
+    total = 0.0
+    for i in range(A.shape[0]):
+        total += A[-3] * i
+    return total
+
+
+def written_constant(A):
+    A[-4] = 7.0
+
+
+def stretched(A):
+    A[:] = A[-4]
+
+
+def of_rows(A):
+    rows = A.reshape(-1, 1)
+    return rows[-2, -1] + rows[-3][0]
+
+
+@pytest.mark.parametrize("function", [read_constant, read_in_loop, written_constant, stretched, of_rows])
+def test_constants_below_zero_count_from_the_end_once(function: Callable[..., Any]) -> None:
+    kernel = polytune.kernel(function)
+    for size in range(1, 8):
+        theirs, ours = vector(size), vector(size)
+        try:
+            wanted = function(theirs)
+        except IndexError:
+            with pytest.raises(IndexError):
+                kernel(ours)
+        else:
+            np.testing.assert_array_equal(kernel(ours), wanted)
+        np.testing.assert_array_equal(ours, theirs)
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 @pytest.mark.parametrize("strict", [False, True])
 def test_accesses_that_do_not_happen(function: Callable[..., Any], strict: bool) -> None:

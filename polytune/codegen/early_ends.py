@@ -140,7 +140,7 @@ class _Ender:
 
 
 def _equal_to(variable: str, condition: Expression) -> Sequence[Expression]:
-    """What equals a variable where a condition holds."""
+    """The expressions that equal a variable where a condition holds."""
     match condition:
         case Logical("and", operands):
             return [found for each in operands for found in _equal_to(variable, each)]

@@ -134,15 +134,18 @@ def _index(frame: Frame, node: ast.expr, array: str, dimension: int, read: Reade
     if value.dtype == "bool":
         raise refused_truth(frame, node)
     known = value.constant
-    if value.is_integer and known is not None and known < 0:
+    is_counted = value.is_integer and known is not None and known < 0
+    if is_counted:
         value = binary("+", frame.kernel.extents[array, dimension], value)
     value = with_products(frame, value)
     try:
         frame.kernel.affine.function(value.expression)
         extent = as_index(frame.kernel.extents[array, dimension].expression)
         subscript = as_index(value.expression)
-        # An unsigned integer below 0 is one beyond any end.
-        return subscript if value.dtype in UNSIGNED_TYPES else counted_from_the_end(frame, subscript, extent)
+        # What is below 0 then is out of range; an unsigned integer below 0 is one beyond any end.
+        if is_counted or value.dtype in UNSIGNED_TYPES:
+            return subscript
+        return counted_from_the_end(frame, subscript, extent)
     except NotAffineError as error:
         if error.is_wrong:
             raise frame.source.refusal(
