@@ -67,6 +67,12 @@ def of_rows(A, rows, out):
             A[i, 0] += A[i, j]
 
 
+def solved(A, rows, out):
+    """Calls of a library that may have threads of its own."""
+    for i in range(rows.shape[0]):
+        out += np.linalg.solve(A, out) * rows[i]
+
+
 FUNCTIONS = (sums_of_columns, largest, counted, descended)
 
 ORDERS = (SOURCE, REDUCED)
@@ -94,6 +100,10 @@ def test_it_is_looked_for_where_an_outermost_loop_adds_up(function: Callable[...
 
 def test_rows_with_sums_of_their_own_are_shared_out_as_they_are() -> None:
     assert orders_of(of_rows) == ["source"]
+
+
+def test_calls_of_libraries_come_one_after_the_other() -> None:
+    assert orders_of(solved) == ["source"]
 
 
 def test_the_source_order_is_left_where_isl_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ dependences among updates of a reduction, the source order is legal whatever D' 
 
 from __future__ import annotations
 
-from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
+from polytune.frontend.expression import Assign, Element, Expression, Iterator, LibraryCall, walk
 from polytune.frontend.polyhedral.budget import PHASE_BUDGET, within_budget
 from polytune.frontend.scop import Statement
 from polytune.schedule.candidate import REASSOCIATION, Attempted, Candidate, Known, Need, Order, PlanOptions
@@ -32,6 +32,13 @@ def _adds_in_outermost_loop(statement: Statement) -> bool:
     return any(not any(_moves_with(subscript, outermost) for subscript in each.subscripts) for each in updates)
 
 
+def _calls_library(statement: Statement) -> bool:
+    """Return whether a statement in loops calls a library: one with threads of its own takes longer for two calls at a
+    time than for one after the other."""
+    parts = (part for operation in statement.operations for part in walk(operation))
+    return bool(statement.iterators) and any(isinstance(part, LibraryCall) for part in parts)
+
+
 def _moves_with(subscript: Expression, iterator: Iterator) -> bool:
     parts = list(walk(subscript))
     return iterator in parts and not any(isinstance(part, Element) for part in parts)
@@ -46,6 +53,10 @@ REDUCED = Order(
         Need(
             "sums that the iterations of an outermost loop add to",
             lambda dependences: any(map(_adds_in_outermost_loop, dependences.scop.statements)),
+        ),
+        Need(
+            "loops without calls of libraries",
+            lambda dependences: not any(map(_calls_library, dependences.scop.statements)),
         ),
     ),
     options=PlanOptions(wavefront=False, accumulate=True, sums=True),
