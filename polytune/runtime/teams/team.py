@@ -77,8 +77,12 @@ STATE_LENGTH = _LINE * (1 + MOST_SHARES)
 """Elements of a team's state: the number of completed tasks, then for each share the task after the one that was
 claimed from it last, and half a line further whether a worker is in the piece of the same number."""
 
-_PAUSES_BEFORE_YIELD = 1000
-"""Turns of a waiting loop, about 20 to 40 microseconds, before the core is offered to other threads."""
+_PAUSES_BEFORE_SLEEP = 1000
+"""Turns of a waiting loop, about 10 to 40 microseconds, before a worker sleeps while a library works."""
+
+_PAUSES_BEFORE_YIELD = 20_000
+"""Turns of a waiting loop, from a quarter of a millisecond to one, before the core is offered to other threads: what is
+offered to a thread of low priority, as to what compiles beside the application, comes back after milliseconds."""
 
 _MICROSECONDS_ASLEEP = 20
 """The time that a worker sleeps between looks while a library works, to which systems add some 50."""
@@ -210,16 +214,17 @@ def lock_address(context, builder: ir.IRBuilder, state_type: types.Type, state: 
 def emit_waiting(
     builder: ir.IRBuilder, is_over: Callable[[], ir.Value], is_long: Callable[[], ir.Value] | None = None
 ) -> None:
-    """Look again and again whether something is so: spin for some microseconds, then yield the core between looks.
+    """Look again and again whether something is so: spin for a part of a millisecond, then yield the core between
+    looks.
 
     Args:
         builder: where the code goes.
         is_over: writes the test that ends it.
-        is_long: writes the test, after the microseconds, of whether to sleep between looks instead.
+        is_long: writes the test, after some microseconds, of whether to sleep between looks instead.
     """
     before = builder.block
-    look, again, spin, give_way, done = (
-        builder.append_basic_block(f"wait.{name}") for name in ("look", "again", "spin", "yield", "done")
+    look, again, spin, longer, done = (
+        builder.append_basic_block(f"wait.{name}") for name in ("look", "again", "spin", "longer", "done")
     )
     builder.branch(look)
 
@@ -229,18 +234,19 @@ def emit_waiting(
 
     builder.position_at_end(again)
     next_turn = builder.add(turn, _WORD(1))
-    builder.cbranch(builder.icmp_signed("<", turn, _WORD(_PAUSES_BEFORE_YIELD)), spin, give_way)
+    builder.cbranch(builder.icmp_signed("<", turn, _WORD(_PAUSES_BEFORE_SLEEP)), spin, longer)
     builder.position_at_end(spin)
     _emit_pause(builder)
     builder.branch(look)
-    builder.position_at_end(give_way)
-    if is_long is None:
-        _emit_yield(builder)
-    else:
-        with builder.if_else(is_long()) as (asleep, awake):
-            with asleep:
-                _emit_sleep(builder)
-            with awake:
+    builder.position_at_end(longer)
+    sleeps = ir.Constant(ir.IntType(1), False) if is_long is None else is_long()
+    with builder.if_else(sleeps) as (asleep, awake):
+        with asleep:
+            _emit_sleep(builder)
+        with awake, builder.if_else(builder.icmp_signed("<", turn, _WORD(_PAUSES_BEFORE_YIELD))) as (early, late):
+            with early:
+                _emit_pause(builder)
+            with late:
                 _emit_yield(builder)
     waited = builder.block
     builder.branch(look)
@@ -409,8 +415,8 @@ def complete(typing_context, state):
 def wait(typing_context, state, target):
     """Wait until ``target`` tasks are completed, and see what they wrote.
 
-    Spins for some microseconds, then yields the core between looks; while another worker is in a call of a library,
-    sleeps: threads of the library that take turns with one that yields may get a hundredth of their core.
+    Spins for a part of a millisecond, then yields the core between looks; while another worker is in a call of a
+    library, sleeps: threads of the library that take turns with one that yields may get a hundredth of their core.
     """
     require_words(state)
 
