@@ -115,6 +115,8 @@ def test_calls_of_a_kernel_use_the_memory_of_the_call_before():
     # Not tuned: what calls run that have settled keeps memory of its own.
     twice_through_a_local_array(source, target)
     first, _ = twice_through_a_local_array.tuner(source, target).best
+    # By one worker: a helper that the system has taken off its core may keep a call's memory for longer.
+    first = {name: 1 if name == "threads" else value for name, value in first.items()}
     for _ in range(3):
         twice_through_a_local_array.run(first, source, target)
         np.testing.assert_array_equal(target, (source[::-1] + 1.0) * 2.0)
