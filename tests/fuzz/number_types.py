@@ -54,7 +54,7 @@ _MADE = (
     "np.ones((n, m))",
     "np.full(n, a)",
     "np.arange(n)",
-    "np.empty(m)",
+    "np.ones(m)",
     "np.full(m, k)",
     "np.arange(k, n)",
 )
