@@ -6,9 +6,6 @@ type that holds it and what is made of it.
 
 from __future__ import annotations
 
-import copy
-import linecache
-import warnings
 from collections.abc import Sequence
 
 from tests.fuzz.samples import Sample, first_made
@@ -124,17 +121,8 @@ class _Author:
         return f"\n{_INDENT}".join((head, *body)) + "\n"
 
     def runs(self, body: Sequence[str]) -> bool:
-        sample = Sample(self.text(body), self.setup, ", ".join(name for name, _ in self.setup), strict=True)
-        function = sample.function()
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                function(*copy.deepcopy(sample.arguments(function).values))
-        except (ArithmeticError, IndexError, NameError, TypeError, ValueError, Warning):
-            return False
-        finally:
-            linecache.cache.pop(function.__code__.co_filename, None)
-        return True
+        call = ", ".join(name for name, _ in self.setup)
+        return Sample(self.text(body), self.setup, call, strict=True).runs_without_warnings()
 
     # Statements
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import itertools
 import linecache
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
@@ -57,6 +59,19 @@ class Sample:
     tolerance: float = 0.0
     numpy: bool = False
     flags: tuple[str, ...] = ()
+
+    def runs_without_warnings(self) -> bool:
+        """Whether plain Python runs the call without an error, and NumPy without a warning."""
+        function = self.function()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                function(*copy.deepcopy(self.arguments(function).values))
+        except (ArithmeticError, AttributeError, IndexError, NameError, TypeError, ValueError, Warning):
+            return False
+        finally:
+            linecache.cache.pop(function.__code__.co_filename, None)
+        return True
 
     def function(self, names: dict[str, Any] | None = None) -> FunctionType:
         """The kernel as plain Python, whose source can be found; ``names`` stand in for those of the module."""
