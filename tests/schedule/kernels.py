@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, cast
@@ -16,6 +16,9 @@ from polybench.datasets import CATALOGUE, Dataset
 from polybench.registry import benchmark
 from polytune.pipeline import Stages
 from polytune.runtime.calls.arguments import signature_of
+from polytune.schedule.analysis.instances import is_of_source
+from polytune.schedule.analysis.legality import check_legality
+from polytune.schedule.candidate import Candidate, Order, candidate_schedules
 
 
 def product_of_sums(C, A, B):
@@ -304,3 +307,18 @@ def polybench_case(name: str) -> Case:
 
 
 POLYBENCH = tuple(CATALOGUE)
+
+
+def legal_candidates(name: str, orders: Sequence[Order]) -> tuple[Candidate, ...]:
+    """The candidates of a kernel in some orders, after each was found legal and isl gave up on none.
+
+    Args:
+        name: one of ``SMALL`` or ``POLYBENCH``.
+        orders: the source order first.
+    """
+    case = SMALL[name] if name in SMALL else polybench_case(name)
+    found = candidate_schedules(case.stages.dependences, tuple(orders))
+    assert not found.given_up
+    for candidate in found.made:
+        assert is_of_source(candidate) and check_legality(candidate)
+    return found.made
