@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
 from polytune.forking import at_fork
+from polytune.runtime.background.priority import background_priority
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 
 __all__ = ["ProcessExecutor"]
@@ -89,7 +90,8 @@ class ProcessExecutor(ABC, Generic[Item]):
 
     def _work(self) -> None:
         """Do what is asked for, until there has been nothing for a while."""
-        self._before_work()
+        with background_priority.working():
+            self._before_work()
         while True:
             try:
                 item = self._waiting.get(timeout=self._idle_seconds)
@@ -97,7 +99,8 @@ class ProcessExecutor(ABC, Generic[Item]):
                 if self._has_rest():
                     return
                 continue
-            self._do(item)
+            with background_priority.working():
+                self._do(item)
 
     def _has_rest(self) -> bool:
         """End the thread and the process unless there is something to do by now.  Return whether they have ended."""

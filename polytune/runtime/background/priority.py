@@ -1,4 +1,4 @@
-"""The priority of what compiles, relative to the application that it works beside."""
+"""Work beside the application: its priority relative to the application, and how much of it is at work."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import os
 import sys
 import threading
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Protocol
+
+from polytune.forking import at_fork
 
 __all__ = ["BackgroundPriority", "background_priority", "stand_behind"]
 
@@ -34,6 +37,22 @@ class BackgroundPriority:
     def __init__(self) -> None:
         self._niceness = _NICENESS
         self._followers: weakref.WeakSet[Follower] = weakref.WeakSet()
+        self._working: set[int] = set()
+        at_fork(after_in_child=self._working.clear)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Count this thread, or the process that it waits for, among what is at work."""
+        number = threading.get_ident()
+        self._working.add(number)
+        try:
+            yield
+        finally:
+            self._working.discard(number)
+
+    def at_work(self) -> int:
+        """Return how many threads and processes compile at this moment."""
+        return len(self._working)
 
     def lower(self, follower: Follower) -> None:
         """Have something stand behind the application from now on, and farther when that is found better."""

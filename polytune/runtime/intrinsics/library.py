@@ -32,6 +32,7 @@ from polytune.runtime.background.priority import background_priority
 from polytune.runtime.draws.calls import draw, emit_draw
 from polytune.runtime.draws.states import generator_at, made_generator
 from polytune.runtime.intrinsics.eigenvalues import eig, eigvals
+from polytune.runtime.intrinsics.library_threads import library_threads
 from polytune.runtime.intrinsics.memory import View, element_address
 from polytune.runtime.small_calls.calls import small_call
 from polytune.runtime.teams.team import FAILED, LIBRARY_CALLS
@@ -87,7 +88,10 @@ _OWN: dict[str, Callable[..., Any]] = {
 }
 """The functions in place of some of NumPy's."""
 
-_HAVE_THREADS = ("numpy.matmul", "numpy.linalg.")
+_LINEAR_ALGEBRA = "numpy.linalg."
+"""The beginning of the names of functions whose threads wait for each other again and again."""
+
+_HAVE_THREADS = ("numpy.matmul", _LINEAR_ALGEBRA)
 """The beginnings of the names of functions that are computed by a library with threads of its own."""
 
 _failures: dict[int, BaseException] = {}
@@ -174,7 +178,12 @@ def _run_named(text: str, results: list[np.ndarray], arguments: list[np.ndarray]
     function = read.function
     if read.method:  # of the generator whose address comes after the other arguments, before what keeps calls in order
         function = getattr(generator_at(arguments[-2].item()), read.method)
-    found = function(*(arguments if read.all_by_position else ()), **keywords)
+    positional = arguments if read.all_by_position else ()
+    if read.waits_often:
+        with library_threads.off_busy_cores():
+            found = function(*positional, **keywords)
+    else:
+        found = function(*positional, **keywords)
     if found is None:  # it has changed its argument
         found = arguments[0]
     values = found if isinstance(found, tuple) else (found,)
@@ -225,7 +234,7 @@ def _defined(text: str) -> Callable[..., Any]:
 class _Call:
     """A call as a text says it: the function, or the method of a generator, whether it takes numbers as arrays,
     whether it takes all arrays by position, what it takes by name, which parts of what it gives are results, whether
-    these are counted, and whether it writes into the first one itself."""
+    these are counted, whether it writes into the first one itself, and whether it has threads that wait often."""
 
     function: Callable[..., Any]
     method: str
@@ -238,6 +247,7 @@ class _Call:
     chosen: tuple[int, ...]
     is_counted: bool
     writes: bool
+    waits_often: bool
 
 
 @functools.cache
@@ -278,6 +288,7 @@ def _read(text: str) -> _Call:
         chosen,
         "counted" in options,
         "out=result" in options,
+        name.startswith(_LINEAR_ALGEBRA),
     )
 
 
