@@ -90,6 +90,10 @@ SECONDS = 6.0
 use half of it, plans three quarters, so that there is time to generate what was found.  A first call takes up to two
 seconds more, for the phase that was at work when the time ended, and for Numba."""
 
+SECONDS_BESIDE = 20.0
+"""The same where another process makes them while the application goes on: many statements, or a slow machine, have
+more versions then than a first call could wait for."""
+
 FEW_CONSTRAINTS = 200
 """The largest kernel, by the constraints of its dependences, of which a first call waits for all versions: they take
 some tenths of a second."""
@@ -321,7 +325,7 @@ class Stages:
         programs = made.made
         if self.defers:  # without vectors there is nothing in bands that the loops as they are have not
             programs = tuple(each for each in programs if each.has_vectors or each.recipe.order != BANDED)
-        programs = compiled_in_time(programs, FIRST_CALL - self.time.used)
+        programs = compiled_in_time(programs, FIRST_CALL - SECONDS + self.time.left)
         return replace(made, made=first_of_each(programs, (LIBRARY, DISTRIBUTED)) if self.defers else programs)
 
     @cached_property

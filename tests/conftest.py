@@ -116,9 +116,11 @@ def time_to_compile() -> Iterator[None]:
     """Kernels have all the processor time that they need, so that what is compiled does not depend on how busy the
     machine is; tests of what happens without set it themselves."""
     from polytune import pipeline
+    from polytune.deferred import packing
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "SECONDS", 1e6)
+        patch.setattr(packing, "SECONDS_BESIDE", 1e6)
         patch.setattr(pipeline, "FIRST_CALL", 2e6)
         patch.setattr(pipeline, "WAIT", 1e6)
         patch.setattr(pipeline, "MANY_CONSTRAINTS", 10**9)

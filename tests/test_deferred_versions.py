@@ -185,6 +185,14 @@ def test_another_process_writes_the_same_text(function, strict):
     assert texts == {unpack(packed).source} == {stages.source}
 
 
+def test_versions_made_beside_the_application_have_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "SECONDS", 0.0)
+    stages, packed = packed_kernel(smoothed)
+    assert [program.name for program in stages.programs] == ["source"] and stages.given_up
+    beside = unpack(packed)
+    assert len(beside.programs) > 2 and not beside.given_up
+
+
 def test_what_cannot_be_sent_is_made_here(monkeypatch):
     monkeypatch.setattr("polytune.deferred.packing._Pickler.persistent_id", None)
     kernel = polytune.kernel(smoothed)

@@ -15,9 +15,10 @@ from polytune.errors import PolytuneError
 from polytune.frontend.inlining.inline import inline_call
 from polytune.frontend.lowering.frame import KernelWalk, Knowledge
 from polytune.frontend.lowering.lower import Lowered
+from polytune.frontend.polyhedral.budget import ProcessorTime
 from polytune.frontend.scalars.expressions import evaluate
 from polytune.module_cache import compiler_digest
-from polytune.pipeline import Stages
+from polytune.pipeline import SECONDS_BESIDE, Stages
 
 __all__ = ["pack", "unpack"]
 
@@ -73,6 +74,7 @@ def unpack(packed: bytes) -> Stages:
         lowered=lowered,
         may_end=may_end,
         fastmath=fastmath,
+        time=ProcessorTime(SECONDS_BESIDE),
     )
 
 

@@ -26,8 +26,9 @@ _LOGGER = logging.getLogger(__name__)
 
 _MODULE = "polytune.deferred.worker"
 
-_LONGEST = 120.0
-"""The seconds after which a process that has not answered is ended: far more than a kernel's versions may take."""
+_LONGEST = 600.0
+"""The seconds after which a process that has not answered is ended: far more than a kernel's versions may take, beside
+an application that leaves it a thirtieth of a core too."""
 
 _IDLE_SECONDS = 5.0
 """The seconds for which the process waits for another kernel before it ends: it takes less than one to start."""
