@@ -20,6 +20,10 @@ from polytune.frontend.lowering.frame import Frame
 from polytune.frontend.promotion import Value, convert, number, truth
 from polytune.frontend.scop import Array, ArrayRole
 
+_LINEAR_ALGEBRA = "numpy.linalg."
+_ALL_THREADS = " all_threads"
+"""Added to calls of linear algebra in strict kernels: their digits depend on how many threads NumPy's library has."""
+
 Wanted = tuple[Shape, str]
 """The shape and the element type of a result."""
 
@@ -53,6 +57,8 @@ def library_call(
         region = _state(frame, node, state)
         read.append(_part(frame, region, ()))
         written.append(_part(frame, region, ()))
+    if frame.kernel.strict and function.startswith(_LINEAR_ALGEBRA):
+        function += _ALL_THREADS
     operation = LibraryCall(function, tuple(written), tuple(read), Element(REPORT, (), "int64"))
     emit(frame, node, [perform(frame, node, operation)])
     return [

@@ -145,8 +145,9 @@ def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> No
             for its first extent, and ``name=value`` for a constant: ``numpy.sort * axis=0``.  ``results=(0,2)`` says
             which parts of a tuple are results, and ``counted`` that the last result is how many elements the call
             gives, of which the others have at least as many.  ``out=result`` has the function write into the result.
-            Or the text of a function, ``def f(...)``, that changes
-            its first arguments, which are the results; that of a draw, see ``polytune.runtime.draws.calls``;
+            ``all_threads`` leaves the library all of its threads beside what is compiled, as the last digits depend on
+            their number.  Or the text of a function, ``def f(...)``, that changes its first arguments, which are the
+            results; that of a draw, see ``polytune.runtime.draws.calls``;
             or ``show`` and the text of a function that prints its arguments.
         results: where what it gives is written.
         arguments: the arrays that it is given.
@@ -179,7 +180,7 @@ def _run_named(text: str, results: list[np.ndarray], arguments: list[np.ndarray]
     if read.method:  # of the generator whose address comes after the other arguments, before what keeps calls in order
         function = getattr(generator_at(arguments[-2].item()), read.method)
     positional = arguments if read.all_by_position else ()
-    if read.waits_often:
+    if read.leaves_cores:
         with library_threads.off_busy_cores():
             found = function(*positional, **keywords)
     else:
@@ -234,7 +235,7 @@ def _defined(text: str) -> Callable[..., Any]:
 class _Call:
     """A call as a text says it: the function, or the method of a generator, whether it takes numbers as arrays,
     whether it takes all arrays by position, what it takes by name, which parts of what it gives are results, whether
-    these are counted, whether it writes into the first one itself, and whether it has threads that wait often."""
+    these are counted, whether it writes into the first one itself, and whether it leaves cores to what compiles."""
 
     function: Callable[..., Any]
     method: str
@@ -247,7 +248,7 @@ class _Call:
     chosen: tuple[int, ...]
     is_counted: bool
     writes: bool
-    waits_often: bool
+    leaves_cores: bool
 
 
 @functools.cache
@@ -274,7 +275,7 @@ def _read(text: str) -> _Call:
             places.append((key, int(value[1:])))
         elif value.startswith("float("):
             constants.append((key, float(value[7:-2])))
-        elif key not in ("*", "counted", "out"):
+        elif key not in ("*", "counted", "out", "all_threads"):
             constants.append((key, ast.literal_eval(value)))
     return _Call(
         function,
@@ -288,7 +289,7 @@ def _read(text: str) -> _Call:
         chosen,
         "counted" in options,
         "out=result" in options,
-        name.startswith(_LINEAR_ALGEBRA),
+        name.startswith(_LINEAR_ALGEBRA) and "all_threads" not in options,
     )
 
 

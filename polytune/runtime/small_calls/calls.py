@@ -122,4 +122,4 @@ def small_call(text: str) -> SmallCall | None:
     Args:
         text: the function's name and its further arguments, see ``polytune.runtime.intrinsics.library.run``.
     """
-    return _CALLS.get(text) or _CALLS.get(text.partition(" ")[0])
+    return _CALLS.get(text.removesuffix(" all_threads")) or _CALLS.get(text.partition(" ")[0])
