@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import sqlite3
 
 import pytest
 
@@ -186,6 +188,13 @@ def test_what_does_not_go_together_is_refused(run, store, words, why):
         (lambda lines: [lines[0], lines[1].replace('"count": 1', '"count": -1')], ":2: this is no measurement"),
         (lambda lines: [lines[0], lines[1].replace("0.001", "NaN")], ":2: this is no measurement"),
         (lambda lines: [lines[0], lines[1].replace('"ok"', '"failed"')], ":2: this is no measurement"),
+        (lambda lines: [lines[0], lines[1].replace('"count": 1', f'"count": {10**30}')], ":2: this is no measurement"),
+        (lambda lines: [lines[0], lines[1].replace("0.001", "1" + "0" * 400)], ":2: this is no measurement"),
+        (lambda lines: [lines[0], lines[1].replace('"updated": ', '"updated": 1e300')], ":2: this is no"),
+        (lambda lines: [lines[0], lines[1].replace("blur", "\\ud800")], ":2: this is no measurement"),
+        (lambda lines: [lines[0], lines[1].replace('"tiled"', "[1]")], ":2: this is no measurement"),
+        (lambda lines: [lines[0], lines[1].replace('"shape"', '"form"')], ":2: this is no measurement: it lacks shape"),
+        (lambda lines: [lines[0], lines[1].replace("{", '{"more": 1, ', 1)], ":2: this is no measurement: it has fie"),
     ],
 )
 def test_files_that_are_something_else_add_nothing(run, store, tmp_path, monkeypatch, change, why):
@@ -196,6 +205,53 @@ def test_files_that_are_something_else_add_nothing(run, store, tmp_path, monkeyp
     ran = run("history", "import", str(file))
     assert ran.code == 1 and why in ran.err
     assert not HistoryStore(tmp_path / "other").all()
+
+
+def test_files_come_from_other_editors_too(run, store, tmp_path, monkeypatch):
+    file = tmp_path / "exported.jsonl"
+    exported(run, tmp_path)
+    text = file.read_text().replace('"reason": "no memory"', '"reason": "no\u2028memory"')
+    file.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "other"))
+    assert "5 measured configurations added" in run("history", "import", str(file)).out
+
+
+@pytest.mark.parametrize("address", ["{}", "sqlite:///{}"])
+def test_databases_of_others_stay_as_they_are(run, store, tmp_path, address):
+    bookmarks, text = tmp_path / "bookmarks.sqlite", tmp_path / "text.sqlite"
+    with contextlib.closing(sqlite3.connect(bookmarks)) as connection:
+        connection.execute("create table measurements (place)")
+        connection.commit()
+    text.write_text("something precious\n" * 100)
+    for file, why in ((bookmarks, "it has no tables of polytune's"), (text, "file is not a database")):
+        before, names = file.read_bytes(), sorted(tmp_path.iterdir())
+        for words in (
+            ["import", address.format(file)],
+            ["export", address.format(file)],
+            ["merge", address.format(file), "-o", str(tmp_path / "merged.jsonl")],
+        ):
+            ran = run("history", *words)
+            assert ran.code == 1 and f"{file.name} cannot be read as a history of polytune's: {why}" in ran.err
+            assert file.read_bytes() == before and sorted(tmp_path.iterdir()) == names
+
+
+def test_a_database_is_known_by_what_it_holds(run, store, tmp_path, monkeypatch):
+    store.close()
+    file = tmp_path / "copy.db"
+    file.write_bytes(store.path.read_bytes())
+    before = file.read_bytes()
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "other"))
+    assert "5 measured configurations added" in run("history", "import", str(file)).out
+    assert file.read_bytes() == before
+
+
+def test_what_cannot_be_kept_is_no_success(run, store, tmp_path, monkeypatch):
+    file = tmp_path / "exported.jsonl"
+    exported(run, tmp_path)
+    (tmp_path / "no_folder").touch()
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "no_folder"))
+    ran = run("history", "import", str(file))
+    assert ran.code == 1 and "cannot be written, and is as it was; make its folder writable" in ran.err
 
 
 def test_a_file_that_is_not_there_is_named(run, store, tmp_path):

@@ -17,7 +17,7 @@ from polytune.cli.console import kernel_table, print_json, print_table, results
 from polytune.cli.options import Debug, Json
 from polytune.errors import HistoryError
 from polytune.history import HistoryStore, Measurement, default_store
-from polytune.history.exchange import merged, read_measurements, write_measurements
+from polytune.history.exchange import check_written, merged, read_measurements, write_measurements
 from polytune.records import dataclass
 
 
@@ -147,9 +147,10 @@ def _forget(store: HistoryStore, entries: Sequence[HistoryEntry], kernel: str | 
     what = _counted(count)
     if not confirmed:
         typer.confirm(f"Forget {what} of {kernel or 'all kernels'} in {store.place}?", abort=True, err=True)
-    if kernel is None:
-        return store.clear()
-    return sum(store.clear(name) for name in dict.fromkeys(entry.kernel for entry in entries))
+    names = [None] if kernel is None else list(dict.fromkeys(entry.kernel for entry in entries))
+    forgotten = sum(store.clear(name) for name in names)
+    check_written(store)
+    return forgotten
 
 
 def _overview(entries: Sequence[HistoryEntry]) -> Table:
@@ -238,6 +239,7 @@ def exchange(action: str, files: Sequence[str], output: str | None, *, as_json: 
     elif action == "import":
         found = merged(each for file in files for each in read_measurements(file))
         count = store.add_all(found)
+        check_written(store)
         known = "" if count == len(found) else f"; of {len(found) - count} something as new is known"
         said = f"{store.place}: {_counted(count)} added{known}"
     else:
