@@ -176,7 +176,8 @@ def tune_for(
 ) -> int:
     """Make calls until the time is up or the tuner has converged.  Return how many there were.
 
-    An interrupt (Ctrl-C) ends it as the time does: what was found until then is kept.
+    An interrupt (Ctrl-C) ends it as the time does: what was found until then is kept.  Where nothing is known yet, it
+    goes on to the caller.
 
     Args:
         name: what is called, for people.
@@ -197,5 +198,6 @@ def tune_for(
             call()
             calls += 1
     except KeyboardInterrupt:
-        pass
+        if tuner.best is None:
+            raise
     return calls
