@@ -33,8 +33,9 @@ def import_whole(name: str) -> None:
     if name in _IMPORTED or threading.current_thread() is not threading.main_thread():
         return
     thread = threading.Thread(target=_import, args=(name,), name="polytune imports")
-    thread.start()
-    thread.join()
+    with contextlib.suppress(RuntimeError):  # no thread can be started: at the end of a process, or beyond a limit
+        thread.start()
+        thread.join()
 
 
 _IMPORTED: set[str] = set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune import pipeline
+from polytune import compiler, pipeline
 from polytune.errors import DefectError, MissingLibraryError, PolytuneError
 from polytune.module_cache import module_cache
 from polytune.packaging import build
@@ -111,6 +112,13 @@ def test_all_that_compiles_goes_through_the_door(kernel, monkeypatch, tmp_path) 
         with pytest.raises(DefectError, match="kernel 'doubled'"):
             compiles()
     assert not list(tmp_path.iterdir())
+
+
+def test_the_compiler_is_imported_where_no_thread_can_be_started(monkeypatch):
+    monkeypatch.setattr(compiler, "_IMPORTED", set())
+    monkeypatch.setattr(threading.Thread, "start", failing(RuntimeError("can't start new thread")))
+    compiler.import_whole("polytune.pipeline")
+    assert not compiler._IMPORTED
 
 
 INTERRUPTED = """
