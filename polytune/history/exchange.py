@@ -118,7 +118,9 @@ def _check_target(path: str | os.PathLike[str]) -> None:
 
 
 def _is_database(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is one of SQLite, whatever its name."""
+    """Return whether a file is one of SQLite, whatever its name; of a pipe nothing is read."""
+    if not Path(path).is_file():
+        return False
     try:
         with open(path, "rb") as file:
             return file.read(len(_SQLITE)) == _SQLITE

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import sqlite3
+import threading
 
 import pytest
 
 from polytune.history import HistoryStore
+from polytune.history.exchange import write_measurements
 
 
 @pytest.fixture
@@ -243,6 +246,24 @@ def test_a_database_is_known_by_what_it_holds(run, store, tmp_path, monkeypatch)
     monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "other"))
     assert "5 measured configurations added" in run("history", "import", str(file)).out
     assert file.read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are those of POSIX")
+def test_histories_go_through_pipes(run, store, tmp_path, monkeypatch):
+    pipe, other = tmp_path / "pipe", tmp_path / "other"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=write_measurements, args=(pipe, store.all()), daemon=True)
+    writer.start()
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(other))
+    assert "5 measured configurations added" in run("history", "import", str(pipe)).out
+    writer.join(60)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        ran = run("history", "export", str(pipe))
+        assert "5 measured configurations written" in ran.err and not ran.out, "the output may be the pipe"
+        assert len(os.read(reader, 1 << 16).splitlines()) == 6
+    finally:
+        os.close(reader)
 
 
 def test_what_cannot_be_kept_is_no_success(run, store, tmp_path, monkeypatch):

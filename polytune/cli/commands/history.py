@@ -7,13 +7,14 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from polytune.cli.console import kernel_table, print_json, print_table, results
+from polytune.cli.console import kernel_table, print_json, print_table, progress, results
 from polytune.cli.options import Debug, Json
 from polytune.errors import HistoryError
 from polytune.history import HistoryStore, Measurement, default_store
@@ -255,7 +256,15 @@ def exchange(action: str, files: Sequence[str], output: str | None, *, as_json: 
             }
         )
     else:
-        results.print(Text(said), soft_wrap=True)
+        # What was written may have gone to where results go, as to /dev/stdout: nothing may follow it there.
+        console = progress if action != "import" and _is_no_file(output or files[0]) else results
+        console.print(Text(said), soft_wrap=True)
+
+
+def _is_no_file(place: str) -> bool:
+    """Return whether a pipe, a terminal or another device is there."""
+    path = Path(place)
+    return path.exists() and not path.is_file()
 
 
 def _shown(place: str) -> str:
