@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import FunctionType
 
+from polytune.compiler import import_whole
 from polytune.defects import defects_named
 from polytune.errors import DefectError, UnsupportedSourceError
 from polytune.signature import ArgumentType, Signature
@@ -29,6 +30,7 @@ def types_of_source(
     Raises:
         UnsupportedSourceError: there is no source, or an annotation names no type that kernels can use.
     """
+    import_whole("polytune.frontend.syntax.guesses")
     from polytune.frontend.syntax.guesses import possible_signatures
 
     known = given or {}
@@ -52,6 +54,7 @@ def types_of_source(
 
 def _obstacles(function: FunctionType, signature: Signature, *, strict: bool) -> int:
     """Return how much stands in the way of compiling a function for arguments of some types."""
+    import_whole("polytune.pipeline")
     from polytune.pipeline import Stages
 
     try:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import logging
+import threading
 from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING
@@ -15,9 +18,34 @@ from polytune.version import DISTRIBUTION
 if TYPE_CHECKING:
     from polytune.pipeline import Stages
 
-__all__ = ["compiler_stages", "written_module"]
+__all__ = ["compiler_stages", "import_whole", "written_module"]
 
 _LOGGER = logging.getLogger(__name__)
+
+
+def import_whole(name: str) -> None:
+    """Import a module so that an interrupt (Ctrl-C) leaves none half imported; where it fails, so will importing it
+    again.
+
+    The modules of the compiler import each other, in an order that only whole imports have: what an interrupted one has
+    left could not be imported any more.  Interrupts come to the main thread alone, so another one imports.
+    """
+    if name in _IMPORTED or threading.current_thread() is not threading.main_thread():
+        return
+    thread = threading.Thread(target=_import, args=(name,), name="polytune imports")
+    with contextlib.suppress(RuntimeError):  # no thread can be started: at the end of a process, or beyond a limit
+        thread.start()
+        thread.join()
+
+
+_IMPORTED: set[str] = set()
+"""The modules that were imported as a whole."""
+
+
+def _import(name: str) -> None:
+    with contextlib.suppress(Exception):  # who asked for it imports it again, and sees that
+        importlib.import_module(name)
+        _IMPORTED.add(name)
 
 
 def compiler_stages(
@@ -34,6 +62,7 @@ def compiler_stages(
     Raises:
         MissingLibraryError: the libraries of the compiler are not installed.
     """
+    import_whole("polytune.pipeline")
     try:
         from polytune.codegen.transform import Target
         from polytune.pipeline import Stages

@@ -35,6 +35,8 @@ class Explained(Protocol):
     @property
     def shared(self) -> Mapping[Case, tuple[Configuration, Outcome]]: ...
 
+    def untried(self) -> list[str]: ...
+
     def stages(self, signature: Signature | None = None) -> Stages: ...
 
     def space_of(self, signature: Signature) -> Space: ...
@@ -61,7 +63,7 @@ def explain(kernel: Explained) -> str:
             for case in cases
             if case.signature == signature
         ]
-    return "\n".join(parts)
+    return "\n".join([*parts, *kernel.untried()])
 
 
 def _shared_version(space: Space) -> list[str]:

@@ -77,13 +77,19 @@ def check_output_folder(path: Path | None) -> None:
 def replace_text(path: Path, text: str) -> None:
     """Write a text, in UTF-8 and with the ends of lines that it has, with the permissions of any new file.
 
+    What is no file, as a pipe or a terminal (``/dev/stdout``), is written to; a link goes on to lead where it does.
+
     Raises:
         OSError: it cannot be written, with the path as its file name; what was there before is as it was.
     """
-    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path.write_text(text, encoding="utf-8", newline="\n")
+        return
+    file = Path(os.path.realpath(path)) if path.is_symlink() else path
+    beside = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     try:
         beside.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(beside, path)
+        os.replace(beside, file)
     except OSError as error:
         if error.errno is None or not error.filename:
             raise

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from polytune import notebook
+from polytune.compiler import import_whole
 from polytune.defects import defects_named
 from polytune.errors import (
     ArgumentError,
@@ -232,6 +233,7 @@ class Kernel(CallableKernel, Generic[P, R]):
 
     def _sharded(self, values: tuple[Any, ...]) -> ShardedKernel:
         """The kernel with regions that can be cut, for the types of a call's arguments."""
+        import_whole("polytune.shards.call")
         from polytune.shards.call import types_of
 
         if self._outside is not None and (changed := self._outside.changed()) is not None:
@@ -263,6 +265,7 @@ class Kernel(CallableKernel, Generic[P, R]):
     def explain(self) -> str:
         """Return what was found parallel and why not more, and what the tuners have learned, for all types called so
         far."""
+        import_whole("polytune.explanation")
         from polytune.explanation import explain
 
         self._wait_for_versions()
@@ -286,6 +289,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             ArgumentError: the arguments do not fit; nothing has been written.
             CompilationError: the version cannot be compiled; nothing has been written.
         """
+        import_whole("polytune.pipeline")
         from polytune.counters import read_counters
 
         with defects_named(self.__wrapped__):
@@ -309,6 +313,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             PolytuneError: the file cannot be written, or the kernel cannot be compiled.
         """
         with defects_named(self.__wrapped__):
+            import_whole("polytune.report")
             from polytune.report import write_report
 
             self._wait_for_versions()
@@ -328,6 +333,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         Raises:
             PolytuneError: a parameter is not given, or the accesses do not bound a shape.
         """
+        import_whole("polytune.examples")
         from polytune.examples import example_arguments
 
         with defects_named(self.__wrapped__):
@@ -345,6 +351,7 @@ class Kernel(CallableKernel, Generic[P, R]):
 
     def _with_source(self, error: ArgumentError, values: tuple[Any, ...]) -> ArgumentError:
         """The refusal of a call's types, and that of the source, if it is refused too: both obstacles at once."""
+        import_whole("polytune.frontend")
         try:
             from polytune.frontend import analyse
 

@@ -14,7 +14,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 from polytune.argument_types import note_guesses, types_of_source
-from polytune.compiler import compiler_stages, written_module
+from polytune.compiler import compiler_stages, import_whole, written_module
 from polytune.defects import defects_named
 from polytune.environment import devices_are_ruled_out
 from polytune.errors import SourceLocation, UnsupportedSourceError
@@ -215,6 +215,7 @@ class KernelModules:
             places: under what name they are to know a place of the source.
             lowered: the function as it is lowered for these types, where it has been.
         """
+        import_whole("polytune.deferred.packing")
         from polytune.deferred.packing import pack
         from polytune.frontend.analyse import lower_function
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
+from polytune.compiler import import_whole
 from polytune.runtime.modules.cache import ModuleCache, key_of
 from polytune.signature import Signature
 
@@ -96,6 +97,7 @@ def deciding_extents(
     module = module_cache().load(identity)
     lowered: Lowered | None = None
     if module is None:
+        import_whole("polytune.frontend.lowering.stretching")
         from polytune.frontend.lowering.stretching import deciding_extents as found_in
 
         title = f'"""The extents of {function.__name__}({signature}) that decide what code calls need."""'

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import islpy as isl
@@ -11,7 +15,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune import pipeline
+from polytune import compiler, pipeline
 from polytune.errors import DefectError, MissingLibraryError, PolytuneError
 from polytune.module_cache import module_cache
 from polytune.packaging import build
@@ -108,3 +112,50 @@ def test_all_that_compiles_goes_through_the_door(kernel, monkeypatch, tmp_path) 
         with pytest.raises(DefectError, match="kernel 'doubled'"):
             compiles()
     assert not list(tmp_path.iterdir())
+
+
+def test_the_compiler_is_imported_where_no_thread_can_be_started(monkeypatch):
+    monkeypatch.setattr(compiler, "_IMPORTED", set())
+    monkeypatch.setattr(threading.Thread, "start", failing(RuntimeError("can't start new thread")))
+    compiler.import_whole("polytune.pipeline")
+    assert not compiler._IMPORTED
+
+
+INTERRUPTED = """
+import _thread, sys
+import numpy as np
+import polytune
+
+@polytune.kernel
+def doubled(A):
+    for i in range(len(A)):
+        A[i] = 2.0 * A[i] + 0.5
+
+class Interrupting:
+    \"\"\"Presses Ctrl-C when a module is about to be imported.\"\"\"
+
+    def find_spec(self, name, path, target=None):
+        if name == "polytune.frontend.syntax.ranges" and self in sys.meta_path:
+            sys.meta_path.remove(self)
+            _thread.interrupt_main()
+
+sys.meta_path.insert(0, Interrupting())
+A = np.ones(3)
+try:
+    doubled(A)
+except KeyboardInterrupt:
+    print("interrupted", A)
+doubled(A)
+print(A)
+"""
+
+
+def test_an_interrupt_while_the_compiler_is_imported_breaks_nothing(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(INTERRUPTED)
+    environment = {**os.environ, "PYTHONPATH": str(Path(polytune.__file__).parents[1])}
+    environment |= {"POLYTUNE_CACHE_DIR": str(tmp_path / "cache"), "POLYTUNE_BACKGROUND": "1"}
+    ran = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=300
+    )
+    assert ran.stdout == "interrupted [1. 1. 1.]\n[2.5 2.5 2.5]\n", ran.stderr

@@ -30,6 +30,29 @@ def test_all_of_the_new_or_all_of_the_old(tmp_path, monkeypatch, write, old, new
     assert [file.name for file in tmp_path.iterdir()] == ["kept"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are those of POSIX")
+def test_what_is_no_file_is_written_to(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        replace_text(pipe, "text")
+        assert os.read(reader, 9) == b"text" and stat.S_ISFIFO(pipe.stat().st_mode)
+    finally:
+        os.close(reader)
+    assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need a privilege on Windows")
+def test_links_go_on_to_lead_where_they_did(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("there", "new"):
+        target, link = tmp_path / "elsewhere" / name, tmp_path / name
+        link.symlink_to(target)
+        replace_text(link, "text")
+        assert link.is_symlink() and target.read_text() == "text"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
 def test_private_files_are_for_their_user_alone(tmp_path):
     replace_private(tmp_path / "private", b"")

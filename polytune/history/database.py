@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from polytune.errors import CacheWarning
+from polytune.errors import CacheWarning, HistoryError
 from polytune.forking import renew_lock_at_fork
 from polytune.history.schema import HISTORY, Schema
 
@@ -36,11 +36,13 @@ class Database:
     Args:
         path: the file.
         schema: its tables.
+        is_given: whether the file is somebody's that is only read: then it stays as it is, whatever it holds.
     """
 
-    def __init__(self, path: Path, schema: Schema = HISTORY):
+    def __init__(self, path: Path, schema: Schema = HISTORY, *, is_given: bool = False):
         self.path = path
         self._schema = schema
+        self._is_given = is_given
         self._lock = threading.RLock()
         renew_lock_at_fork(self)
         self._connection: sqlite3.Connection | None = None
@@ -49,12 +51,21 @@ class Database:
         self.in_memory = False
 
     def execute(self, statement: str, values: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
-        """Run one statement and give its rows."""
+        """Run one statement and give its rows.
+
+        Raises:
+            HistoryError: the file is a given one, and no history.
+        """
         with self._lock:
             for attempt in range(_ATTEMPTS):
                 try:
                     return self._connect().execute(statement, values or {}).fetchall()
                 except sqlite3.Error as error:
+                    if self._is_given:
+                        raise HistoryError(
+                            f"{self.path} cannot be read as a history of polytune's: {error}; name a file that "
+                            "polytune history export has written, or the history.sqlite of a cache folder"
+                        ) from error
                     if self.in_memory:
                         raise
                     self._recover(error, may_begin_anew=attempt < _ATTEMPTS - 2)
@@ -81,6 +92,8 @@ class Database:
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
+        if self._is_given:
+            return _copy(self.path, self._schema)
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -176,23 +189,38 @@ def _prepare(connection: sqlite3.Connection, schema: Schema) -> None:
 
 def _copy_in_memory(path: Path, schema: Schema) -> sqlite3.Connection:
     """A database in memory with whatever of the file can be read and is to be copied."""
-    # A read-only connection sees the newest records, but needs a folder where it may put a lock; without one, the file
-    # is read as it is.
-    for how in ("mode=ro", "immutable=1") if schema.is_copied else ():
-        memory = _connect(":memory:")
-        try:
-            with contextlib.closing(_connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as source:
-                if 0 < _check_version(source, schema) <= schema.version:
-                    source.backup(memory)
-                    _prepare(memory, schema)
-                    memory.execute("select count(*) from measurements").fetchone()
-                    return memory
-        except (sqlite3.Error, OSError):
-            pass
-        memory.close()
+    if schema.is_copied:
+        with contextlib.suppress(sqlite3.Error, OSError):
+            return _copy(path, schema)
     memory = _connect(":memory:")
     _prepare(memory, schema)
     return memory
+
+
+def _copy(path: Path, schema: Schema) -> sqlite3.Connection:
+    """A copy of a history in memory, in today's format; the file stays as it is.
+
+    Raises:
+        sqlite3.Error: the file cannot be read, or is something else.
+    """
+    # A read-only connection sees the newest records, but needs a folder where it may put a lock; without one, the file
+    # is read as it is.
+    failure: sqlite3.Error | None = None
+    for how in ("mode=ro", "immutable=1"):
+        memory = _connect(":memory:")
+        try:
+            with contextlib.closing(_connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as source:
+                if not _check_version(source, schema):
+                    raise sqlite3.NotSupportedError("it has no tables of polytune's")
+                source.backup(memory)
+            _prepare(memory, schema)
+            memory.execute("select count(*) from measurements").fetchone()
+            return memory
+        except sqlite3.Error as error:
+            memory.close()
+            failure = failure or error
+    assert failure is not None
+    raise failure
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -18,10 +18,11 @@ class LocalHistory:
 
     Args:
         path: the file.
+        is_given: whether it is somebody's that is only read; then reading raises `HistoryError` where it is no history.
     """
 
-    def __init__(self, path: Path):
-        self.database = Database(path)
+    def __init__(self, path: Path, *, is_given: bool = False):
+        self.database = Database(path, is_given=is_given)
 
     @property
     def place(self) -> str:
@@ -104,10 +105,11 @@ class LocalHistory:
         """See to it that the file can be read.
 
         Raises:
-            HistoryError: it is not there.
+            HistoryError: it is not there, or is given and no history.
         """
         if not self.path.is_file():
             raise HistoryError(f"{self.path} cannot be read: there is no such file")
+        self.counts()
 
     def close(self) -> None:
         """Close the file; it is opened again when needed."""

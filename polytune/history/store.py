@@ -94,14 +94,16 @@ class HistoryStore:
         place: the file, the folder that holds ``history.sqlite``, or an address, ``"sqlite:///FILE"`` or
             ``"postgresql://USER:PASSWORD@HOST:PORT/NAME"``; without one, what the environment variable
             ``POLYTUNE_HISTORY`` says, or else the `default_directory`.
+        is_given: whether it is somebody's that is only read: a file stays as it is then, whatever it holds, and
+            reading raises `HistoryError` where it is no history.
 
     Raises:
         HistoryError: it is an address of another kind.
         MissingLibraryError: what a server needs is not installed.
     """
 
-    def __init__(self, place: str | os.PathLike[str] | None = None):
-        self._history = _history_at(place if place is not None else HISTORY.text or default_directory())
+    def __init__(self, place: str | os.PathLike[str] | None = None, *, is_given: bool = False):
+        self._history = _history_at(place if place is not None else HISTORY.text or default_directory(), is_given)
 
     @property
     def path(self) -> Path:
@@ -237,7 +239,7 @@ class HistoryStore:
         """See to it that the history can be read, before something is done that would be in vain otherwise.
 
         Raises:
-            HistoryError: the file is not there, or the server cannot be reached.
+            HistoryError: the file is not there, or is given and no history, or the server cannot be reached.
         """
         self._history.check()
 
@@ -265,14 +267,15 @@ def _store_at(place: str | Path) -> HistoryStore:
 _SERVERS = ("postgresql", "postgresql+psycopg", "postgres")
 
 
-def _history_at(place: str | os.PathLike[str]) -> LocalHistory | SharedHistory:
+def _history_at(place: str | os.PathLike[str], is_given: bool) -> LocalHistory | SharedHistory:
     """The history at a place as `HistoryStore` takes them."""
     scheme, is_address, rest = place.partition("://") if isinstance(place, str) else ("", "", "")
     if not is_address:
         chosen = Path(place).expanduser()
-        return LocalHistory(chosen if chosen.suffix == ".sqlite" else chosen / FILE_NAME)
+        is_file = chosen.suffix == ".sqlite" or (is_given and chosen.is_file())
+        return LocalHistory(chosen if is_file else chosen / FILE_NAME, is_given=is_given)
     if scheme == "sqlite" and rest.startswith("/") and rest != "/":
-        return LocalHistory(Path(rest[1:]).expanduser())
+        return LocalHistory(Path(rest[1:]).expanduser(), is_given=is_given)
     if scheme in _SERVERS:
         from polytune.history.shared import SharedHistory
 
@@ -309,10 +312,11 @@ def is_whole(found: Measurement) -> bool:
     """Return whether each field of a measurement, which may come from anywhere, has a value that it can have."""
     times = (found.best_seconds, found.median_seconds)
     return (
-        all(isinstance(getattr(found, name), str) for name in _TEXTS)
+        all(_is_text(getattr(found, name)) for name in _TEXTS)
         and isinstance(found.configuration, dict)
+        and all(_is_text(name) and _is_value(value) for name, value in found.configuration.items())
         and isinstance(found.count, int)
-        and found.count > 0
+        and 0 < found.count < _MOST
         and found.status in STATUSES
         and all(seconds is None or is_time(seconds) for seconds in times)
         and (found.median_seconds is None) == (found.status == "failed")
@@ -320,9 +324,32 @@ def is_whole(found: Measurement) -> bool:
     )
 
 
+_MOST = 2**63
+"""The integers of a database are below this."""
+
+_LATEST = 2**37
+"""A second of the year 6325: what is later is no date everywhere."""
+
+
 def is_time(value: object) -> bool:
-    """Return whether a value can be a time in seconds."""
-    return isinstance(value, (float, int)) and not isinstance(value, bool) and 0 <= value < math.inf
+    """Return whether a value can be a time in seconds, that of a call or since 1970."""
+    return isinstance(value, (float, int)) and not isinstance(value, bool) and 0 <= value < _LATEST
+
+
+def _is_text(value: object) -> bool:
+    """Return whether a value is a text that can be kept: one without halves of characters."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_value(value: object) -> bool:
+    """Return whether a value is one that a parameter can have."""
+    return isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)) or _is_text(value)
 
 
 def _read(text: Any) -> dict[str, Any] | None:

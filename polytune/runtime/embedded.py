@@ -116,6 +116,7 @@ class EmbeddedKernel(CallableKernel):
         lines = [f"{self.__name__}({self._wanted})"]
         names = self._module.PARAMETERS
         lines += [explain_tuner(names, case, tuner, self.shared.get(case)) for case, tuner in self.tuners.items()]
+        lines += self.untried()
         return notebook.ShownText("\n".join(lines if len(lines) > 1 else [*lines, "no call yet"]))
 
     def _with_extents(self, signature: Signature, values: tuple[Any, ...]) -> Signature:

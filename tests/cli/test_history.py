@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
+import sqlite3
+import threading
 
 import pytest
 
 from polytune.history import HistoryStore
+from polytune.history.exchange import write_measurements
 
 
 @pytest.fixture
@@ -186,6 +191,13 @@ def test_what_does_not_go_together_is_refused(run, store, words, why):
         (lambda lines: [lines[0], lines[1].replace('"count": 1', '"count": -1')], ":2: this is no measurement"),
         (lambda lines: [lines[0], lines[1].replace("0.001", "NaN")], ":2: this is no measurement"),
         (lambda lines: [lines[0], lines[1].replace('"ok"', '"failed"')], ":2: this is no measurement"),
+        (lambda lines: [lines[0], lines[1].replace('"count": 1', f'"count": {10**30}')], ":2: this is no measurement"),
+        (lambda lines: [lines[0], lines[1].replace("0.001", "1" + "0" * 400)], ":2: this is no measurement"),
+        (lambda lines: [lines[0], lines[1].replace('"updated": ', '"updated": 1e300')], ":2: this is no"),
+        (lambda lines: [lines[0], lines[1].replace("blur", "\\ud800")], ":2: this is no measurement"),
+        (lambda lines: [lines[0], lines[1].replace('"tiled"', "[1]")], ":2: this is no measurement"),
+        (lambda lines: [lines[0], lines[1].replace('"shape"', '"form"')], ":2: this is no measurement: it lacks shape"),
+        (lambda lines: [lines[0], lines[1].replace("{", '{"more": 1, ', 1)], ":2: this is no measurement: it has fie"),
     ],
 )
 def test_files_that_are_something_else_add_nothing(run, store, tmp_path, monkeypatch, change, why):
@@ -196,6 +208,71 @@ def test_files_that_are_something_else_add_nothing(run, store, tmp_path, monkeyp
     ran = run("history", "import", str(file))
     assert ran.code == 1 and why in ran.err
     assert not HistoryStore(tmp_path / "other").all()
+
+
+def test_files_come_from_other_editors_too(run, store, tmp_path, monkeypatch):
+    file = tmp_path / "exported.jsonl"
+    exported(run, tmp_path)
+    text = file.read_text().replace('"reason": "no memory"', '"reason": "no\u2028memory"')
+    file.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "other"))
+    assert "5 measured configurations added" in run("history", "import", str(file)).out
+
+
+@pytest.mark.parametrize("address", ["{}", "sqlite:///{}"])
+def test_databases_of_others_stay_as_they_are(run, store, tmp_path, address):
+    bookmarks, text = tmp_path / "bookmarks.sqlite", tmp_path / "text.sqlite"
+    with contextlib.closing(sqlite3.connect(bookmarks)) as connection:
+        connection.execute("create table measurements (place)")
+        connection.commit()
+    text.write_text("something precious\n" * 100)
+    for file, why in ((bookmarks, "it has no tables of polytune's"), (text, "file is not a database")):
+        before, names = file.read_bytes(), sorted(tmp_path.iterdir())
+        for words in (
+            ["import", address.format(file)],
+            ["export", address.format(file)],
+            ["merge", address.format(file), "-o", str(tmp_path / "merged.jsonl")],
+        ):
+            ran = run("history", *words)
+            assert ran.code == 1 and f"{file.name} cannot be read as a history of polytune's: {why}" in ran.err
+            assert file.read_bytes() == before and sorted(tmp_path.iterdir()) == names
+
+
+def test_a_database_is_known_by_what_it_holds(run, store, tmp_path, monkeypatch):
+    store.close()
+    file = tmp_path / "copy.db"
+    file.write_bytes(store.path.read_bytes())
+    before = file.read_bytes()
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "other"))
+    assert "5 measured configurations added" in run("history", "import", str(file)).out
+    assert file.read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are those of POSIX")
+def test_histories_go_through_pipes(run, store, tmp_path, monkeypatch):
+    pipe, other = tmp_path / "pipe", tmp_path / "other"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=write_measurements, args=(pipe, store.all()), daemon=True)
+    writer.start()
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(other))
+    assert "5 measured configurations added" in run("history", "import", str(pipe)).out
+    writer.join(60)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        ran = run("history", "export", str(pipe))
+        assert "5 measured configurations written" in ran.err and not ran.out, "the output may be the pipe"
+        assert len(os.read(reader, 1 << 16).splitlines()) == 6
+    finally:
+        os.close(reader)
+
+
+def test_what_cannot_be_kept_is_no_success(run, store, tmp_path, monkeypatch):
+    file = tmp_path / "exported.jsonl"
+    exported(run, tmp_path)
+    (tmp_path / "no_folder").touch()
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "no_folder"))
+    ran = run("history", "import", str(file))
+    assert ran.code == 1 and "cannot be written, and is as it was; make its folder writable" in ran.err
 
 
 def test_a_file_that_is_not_there_is_named(run, store, tmp_path):

@@ -70,3 +70,12 @@ def test_a_kernel_outside_the_language_is_refused_with_its_line(run, tmp_path):
     (tmp_path / "kernels.py").write_text("import polytune\n\n@polytune.kernel\ndef f(x):\n    x[0] = {0: 1.0}[0]\n")
     ran = run("warmup", str(tmp_path / "kernels.py"))
     assert ran.code == 1 and "kernels.py:5" in ran.err and "Traceback" not in ran.err
+
+
+def test_what_cannot_be_kept_is_no_success(tmp_path):
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    environment = {**os.environ, "POLYTUNE_CACHE_DIR": str(tmp_path / "kernels.py"), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "polytune", "warmup", f"{tmp_path / 'kernels.py'}:scaled"]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert ran.returncode == 1 and not ran.stdout
+    assert f"what was compiled is not kept, as the disk cache {tmp_path / 'kernels.py'} cannot be used" in ran.stderr

@@ -7,17 +7,18 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from polytune.cli.console import kernel_table, print_json, print_table, results
+from polytune.cli.console import kernel_table, print_json, print_table, progress, results
 from polytune.cli.options import Debug, Json
 from polytune.errors import HistoryError
 from polytune.history import HistoryStore, Measurement, default_store
-from polytune.history.exchange import merged, read_measurements, write_measurements
+from polytune.history.exchange import check_written, merged, read_measurements, write_measurements
 from polytune.records import dataclass
 
 
@@ -147,9 +148,10 @@ def _forget(store: HistoryStore, entries: Sequence[HistoryEntry], kernel: str | 
     what = _counted(count)
     if not confirmed:
         typer.confirm(f"Forget {what} of {kernel or 'all kernels'} in {store.place}?", abort=True, err=True)
-    if kernel is None:
-        return store.clear()
-    return sum(store.clear(name) for name in dict.fromkeys(entry.kernel for entry in entries))
+    names = [None] if kernel is None else list(dict.fromkeys(entry.kernel for entry in entries))
+    forgotten = sum(store.clear(name) for name in names)
+    check_written(store)
+    return forgotten
 
 
 def _overview(entries: Sequence[HistoryEntry]) -> Table:
@@ -238,6 +240,7 @@ def exchange(action: str, files: Sequence[str], output: str | None, *, as_json: 
     elif action == "import":
         found = merged(each for file in files for each in read_measurements(file))
         count = store.add_all(found)
+        check_written(store)
         known = "" if count == len(found) else f"; of {len(found) - count} something as new is known"
         said = f"{store.place}: {_counted(count)} added{known}"
     else:
@@ -253,7 +256,15 @@ def exchange(action: str, files: Sequence[str], output: str | None, *, as_json: 
             }
         )
     else:
-        results.print(Text(said), soft_wrap=True)
+        # What was written may have gone to where results go, as to /dev/stdout: nothing may follow it there.
+        console = progress if action != "import" and _is_no_file(output or files[0]) else results
+        console.print(Text(said), soft_wrap=True)
+
+
+def _is_no_file(place: str) -> bool:
+    """Return whether a pipe, a terminal or another device is there."""
+    path = Path(place)
+    return path.exists() and not path.is_file()
 
 
 def _shown(place: str) -> str:

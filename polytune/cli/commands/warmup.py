@@ -10,6 +10,8 @@ import typer
 from polytune.cli.console import print_json, progress
 from polytune.cli.options import Debug, Json
 from polytune.cli.target import load_kernels, parse_target
+from polytune.errors import OutputError
+from polytune.module_cache import module_cache
 
 
 def warmup(
@@ -31,6 +33,11 @@ def warmup(
         with progress.status(f"compiling {kernel.__name__}"):
             versions = kernel.warm_up(every=every)
         found.append({"kernel": kernel.__name__, "versions": versions, "seconds": time.perf_counter() - started})
+        if (left := module_cache().left) is not None:
+            raise OutputError(
+                f"what was compiled is not kept, as the disk cache {left} cannot be used: make it a folder that this "
+                "user alone may write to, or set POLYTUNE_CACHE_DIR to one"
+            )
     if as_json:
         print_json({"kernels": found})
         return

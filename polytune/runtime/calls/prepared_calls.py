@@ -123,6 +123,8 @@ class PreparingKernel(TunableKernel):
         self._outside: OutsideValues | None = None
         self._settled = {mode: SettledCalls() for mode in MODES}
         self._is_frozen = False
+        self._in_one_go_now = []
+        self._kept = background, False
         self._may_defer = True
         self._loaded = {}
         self._given = set()

@@ -64,6 +64,7 @@ class ModuleCache:
 
     Attributes:
         directory: where modules are kept; None where nothing can be written anywhere.
+        left: the directory where they were to be kept, if it cannot be used; None where it can.
     """
 
     def __init__(self, directory: str | os.PathLike[str] | None = None, limit: int | None = None):
@@ -75,6 +76,7 @@ class ModuleCache:
         """
         chosen = directory or CACHE_DIR.text or platformdirs.user_cache_dir("polytune")
         self.directory: Path | None = Path(chosen).expanduser().absolute()
+        self.left: Path | None = None
         self._limit = limit_from_environment() if limit is None else limit
         self._modules: dict[str, ModuleType] = {}
         self._lock = threading.RLock()
@@ -147,6 +149,7 @@ class ModuleCache:
         """Go on in a temporary directory, or without any if even that fails."""
         temporary = _temporary_directory()
         left, self.directory = self.directory, None if temporary == self.directory else temporary
+        self.left = self.left or left
         place = f"{self.directory}, for this process only" if self.directory else "memory only"
         warnings.warn(
             CacheWarning(

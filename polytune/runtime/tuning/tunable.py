@@ -10,14 +10,17 @@ import logging
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from polytune.environment import TUNING
 from polytune.errors import HistoryError, PolytuneError
 from polytune.files import replace_text
 from polytune.runtime.calls.settled import SettledCalls
-from polytune.runtime.tuning.tuning_mode import tuning
+from polytune.runtime.tuning.tuning_mode import current_mode, mode_of_block, tuning
 from polytune.runtime.tuning.tuning_runs import Copies, ProgressLine, Tuned, tune_for
 from polytune.signature import Signature
 from polytune.tracebacks import shows_frames_of_callers
@@ -70,6 +73,10 @@ class TunableKernel(ABC):
     _lock: threading.RLock
     _tuners: dict[Case, OnlineTuner]
     _is_frozen: bool
+    _in_one_go_now: list[OnlineTuner]
+    """The tuners of calls of `tune` that are under way."""
+    _kept: tuple[bool, bool]
+    """The values of ``background`` and ``_is_frozen`` once none is under way."""
     _settled: Mapping[str, SettledCalls]
     """Settled calls, by the mode of the calls."""
     _loaded: dict[tuple[str, str], Mapping[str, Any]]
@@ -102,7 +109,8 @@ class TunableKernel(ABC):
         """Tune for calls with such arguments in one go, whatever that costs; what is found is remembered.
 
         The kernel runs on copies of the arrays: the arguments are not changed.  An interrupt (Ctrl-C) ends it, and
-        what was found until then is kept.
+        what was found until then is kept.  Several threads may tune at the same time; while one does, calls by others
+        compile nothing in the background, and are tuned where the kernel is frozen.
 
         Args:
             arguments, keywords: those of a call.
@@ -113,22 +121,18 @@ class TunableKernel(ABC):
             ArgumentError: the arguments do not fit.
             PolytuneError: the time is no number of seconds.
         """
-        if not isinstance(seconds, (int, float)) or not seconds > 0:
+        if not isinstance(seconds, Real) or isinstance(seconds, bool) or not seconds > 0:
             raise PolytuneError(f"tune takes a number of seconds above zero, not {seconds!r}")
         copies = Copies(self._bind(arguments, keywords))
         tuner = self.tuner(*copies.values)
         line = ProgressLine(progress)
-        background, self.background = self.background, False  # the calls have no other purpose than to try
-        frozen, self._is_frozen = self._is_frozen, False
-        tuner.budget = Budget.unlimited()
         _LOGGER.info("%s: is tuned for up to %g s", self.__name__, seconds)
         try:
-            with tuning("on"):
+            with tuning("on"), self._in_one_go(tuner):
                 calls = tune_for(
-                    self.__name__, lambda: self(*copies.values), tuner, seconds, line, prepare=copies.restore
+                    self.__name__, lambda: self(*copies.values), tuner, float(seconds), line, prepare=copies.restore
                 )
         finally:
-            tuner.budget, self.background, self._is_frozen = self._budget, background, frozen
             tuner.save()
         told, best = tuner.statistics(), tuner.best
         if best is None:
@@ -138,12 +142,51 @@ class TunableKernel(ABC):
         line.end(f"{self.__name__}: {found}")
         return found
 
+    @contextmanager
+    def _in_one_go(self, tuner: OnlineTuner) -> Iterator[None]:
+        """Have calls try whatever they like, and wait for it, until this and all others that do so have ended.
+
+        Args:
+            tuner: that of the calls.
+        """
+        with self._lock:
+            if not self._in_one_go_now:
+                self._kept = self.background, self._is_frozen
+            self._in_one_go_now.append(tuner)
+            self.background, self._is_frozen = False, False  # the calls have no other purpose than to try
+            tuner.budget = Budget.unlimited()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._in_one_go_now.remove(tuner)
+                if tuner not in self._in_one_go_now:
+                    tuner.budget = self._budget
+                if not self._in_one_go_now:
+                    self.background, self._is_frozen = self._kept
+
     def freeze(self, frozen: bool = True) -> None:
         """Have calls run the best configuration that is known, and try nothing; with False, tune again.
 
-        What ``polytune.tuning`` says for a block holds where the kernel is not frozen.
+        What ``polytune.tuning`` says for a block holds where the kernel is not frozen.  While another thread is in
+        `tune`, it begins to hold at the end of that.
         """
-        self._is_frozen = bool(frozen)
+        with self._lock:
+            if self._in_one_go_now:
+                self._kept = self._kept[0], bool(frozen)
+            else:
+                self._is_frozen = bool(frozen)
+
+    def untried(self) -> list[str]:
+        """Return why calls try nothing, a line where the kernel or the process says so, for people."""
+        if self._is_frozen:
+            return ["nothing is tried or learned: the kernel is frozen, until freeze(False)"]
+        mode = current_mode()
+        if mode == "on":
+            return []
+        where = f'a block of polytune.tuning("{mode}")' if mode_of_block() else f"{TUNING.name}={mode}"
+        runs = "the best that is known" if mode == "frozen" else "the first choice"
+        return [f"nothing is tried or learned: {where} has calls run {runs}"]
 
     @shows_frames_of_callers
     def save(self, path: str | os.PathLike[str]) -> None:

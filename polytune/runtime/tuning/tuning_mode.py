@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ContextDecorator
 from contextvars import ContextVar
 
 from polytune.environment import TUNING
@@ -17,6 +16,9 @@ MODES = ("on", "off", "frozen")
 """The modes of calls: tune; run the first choice; run the best that is known."""
 
 _mode: ContextVar[str | None] = ContextVar("polytune_tuning", default=None)
+_outer: ContextVar[tuple[str | None, ...]] = ContextVar("polytune_outer_tuning", default=())
+"""The modes of the blocks around, the outermost first."""
+
 mode_of_block = _mode.get
 """The mode of the innermost block that calls of this thread are in; None outside of all."""
 
@@ -25,7 +27,8 @@ mode_of_block = _mode.get
 def tuning(mode: str) -> AbstractContextManager[None]:
     """Say whether calls of kernels within a block are tuned; innermost blocks decide, then ``POLYTUNE_TUNING``.
 
-    It holds for calls of this thread, or of this task where tasks share a thread.
+    It holds for calls of this thread, or of this task where tasks share a thread.  What is returned may be kept and
+    used for any number of blocks, one in another too, and as a decorator.
 
     Args:
         mode: ``"on"``: calls are tuned.  ``"frozen"``: calls run the best configuration that is known, from this
@@ -39,17 +42,27 @@ def tuning(mode: str) -> AbstractContextManager[None]:
     >>> with polytune.tuning("off"):
     ...     pass  # calls here take no part in tuning
     """
-    return _holding(_checked(mode, "tuning"))
+    return _ModeOfBlocks(_checked(mode, "tuning"))
 
 
-@contextmanager
-def _holding(mode: str) -> Iterator[None]:
-    """Have a mode hold for a block."""
-    token = _mode.set(mode)
-    try:
-        yield
-    finally:
-        _mode.reset(token)
+class _ModeOfBlocks(ContextDecorator, AbstractContextManager[None]):
+    """Has a mode hold for blocks; it knows of none of them, so that threads may have it in common.
+
+    Args:
+        mode: the mode.
+    """
+
+    def __init__(self, mode: str):
+        self._held = mode
+
+    def __enter__(self) -> None:
+        _outer.set((*_outer.get(), _mode.get()))
+        _mode.set(self._held)
+
+    def __exit__(self, *failure: object) -> None:
+        *outer, before = _outer.get()
+        _outer.set(tuple(outer))
+        _mode.set(before)
 
 
 def current_mode() -> str:

@@ -52,7 +52,8 @@ class Tuned:
             if self.default_seconds == self.seconds:
                 first = ", the first choice"
         state = "converged" if self.converged else "not converged"
-        return f"{seconds_text(self.seconds)} with {values}{first}; {self.configurations} configurations, {state}"
+        count = f"{self.configurations} configuration{'' if self.configurations == 1 else 's'}"
+        return f"{seconds_text(self.seconds)} with {values}{first}; {count}, {state}"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -176,7 +177,8 @@ def tune_for(
 ) -> int:
     """Make calls until the time is up or the tuner has converged.  Return how many there were.
 
-    An interrupt (Ctrl-C) ends it as the time does: what was found until then is kept.
+    An interrupt (Ctrl-C) ends it as the time does: what was found until then is kept.  Where nothing is known yet, it
+    goes on to the caller.
 
     Args:
         name: what is called, for people.
@@ -191,11 +193,13 @@ def tune_for(
         while not tuner.converged and (passed := time.monotonic() - start) < seconds:
             told = tuner.statistics()
             best = "compiling" if told.best_seconds is None else f"best {seconds_text(told.best_seconds)}"
-            text = f"{name}: {passed:.1f} of {seconds:g} s, {told.explored} configurations, {best}"
+            count = f"{told.explored} configuration{'' if told.explored == 1 else 's'}"
+            text = f"{name}: {passed:.1f} of {seconds:g} s, {count}, {best}"
             line.update(text, passed / seconds)
             prepare()
             call()
             calls += 1
     except KeyboardInterrupt:
-        pass
+        if tuner.best is None:
+            raise
     return calls

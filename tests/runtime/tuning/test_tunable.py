@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ from polytune.history import HistoryStore
 from polytune.runtime.background.compiler import background
 from polytune.runtime.calls.settled import SettledCalls
 from polytune.runtime.teams.threads import current_threads
-from polytune.runtime.tuning import tuning_mode
+from polytune.runtime.tuning import tunable, tuning_mode
 from polytune.runtime.tuning.tuning_runs import Copies, ProgressLine
-from polytune.tuner import Configuration
+from polytune.tuner import Budget, Configuration
 
 ROOT = Path(__file__).parents[3]
 
@@ -75,7 +76,39 @@ def test_tuning_in_one_go_changes_no_argument_and_is_remembered(kernel):
     check(kernel, 3)
 
 
-@pytest.mark.parametrize("seconds", [0, -1, "soon", None, float("nan")])
+def test_several_threads_tune_at_the_same_time(kernel):
+    """The first one to end does not end what the others do, and after the last one all is as before."""
+    budget, entered, leave = kernel.budget, threading.Barrier(3), threading.Event()
+    tuner = kernel.tuner(*arrays())
+
+    def first():
+        with kernel._in_one_go(tuner):
+            entered.wait(60)
+
+    def second():
+        with kernel._in_one_go(tuner):
+            entered.wait(60)
+            leave.wait(60)
+
+    threads = [threading.Thread(target=each) for each in (first, second)]
+    for each in threads:
+        each.start()
+    entered.wait(60)
+    threads[0].join(60)
+    assert tuner.budget == Budget.unlimited() and not kernel.background
+    kernel.freeze()
+    leave.set()
+    threads[1].join(60)
+    assert tuner.budget == budget and kernel.background
+    assert kernel._is_frozen, "what was said meanwhile holds"
+
+
+def test_times_are_numbers_of_any_kind(kernel):
+    for seconds in (np.float32(0.1), np.int64(1)):
+        assert kernel.tune(*arrays(), seconds=seconds).configurations
+
+
+@pytest.mark.parametrize("seconds", [0, -1, "soon", None, float("nan"), True])
 def test_senseless_times_are_refused(kernel, seconds):
     with pytest.raises(PolytuneError, match="seconds above zero"):
         kernel.tune(*arrays(), seconds=seconds)
@@ -102,6 +135,15 @@ def test_an_interrupt_keeps_what_was_found(kernel, monkeypatch):
     monkeypatch.setattr(type(kernel), "__call__", interrupted)
     found = kernel.tune(*arrays(), seconds=60)
     assert found.calls == 6
+
+
+def test_an_interrupt_before_anything_is_known_goes_on(kernel, monkeypatch):
+    def interrupted(self, *arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(kernel), "__call__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        kernel.tune(*arrays(), seconds=60)
 
 
 def test_the_line_says_how_far_it_is_and_ends_with_what_was_found(kernel, capsys):
@@ -218,6 +260,33 @@ def test_inner_blocks_decide_and_end(kernel):
             assert tuning_mode.current_mode() == "on"
         assert tuning_mode.current_mode() == "off"
     assert tuning_mode.current_mode() == "on"
+
+
+def test_a_block_is_used_any_number_of_times(kernel):
+    off = polytune.tuning("off")
+
+    @off
+    def mode() -> str:
+        return tuning_mode.current_mode()
+
+    for _ in range(2):
+        with off:
+            with polytune.tuning("frozen"), off:
+                assert tuning_mode.current_mode() == "off"
+            assert tuning_mode.current_mode() == "off"
+        assert tuning_mode.current_mode() == "on" and mode() == "off"
+
+
+def test_explain_says_why_nothing_is_tried(kernel, monkeypatch):
+    assert "nothing is tried or learned" not in kernel.explain()
+    with polytune.tuning("off"):
+        check(kernel)
+        assert 'a block of polytune.tuning("off") has calls run the first choice' in kernel.explain()
+    kernel.freeze()
+    assert "the kernel is frozen, until freeze(False)" in kernel.explain()
+    kernel.freeze(False)
+    monkeypatch.setattr(tunable, "current_mode", lambda: "frozen")
+    assert "POLYTUNE_TUNING=frozen has calls run the best that is known" in kernel.explain()
 
 
 @pytest.mark.parametrize("mode", ["Off", "", None, True, "of"])
