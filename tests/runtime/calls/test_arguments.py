@@ -11,7 +11,6 @@ GRID = np.arange(24.0).reshape(4, 6)
 
 TYPES = [
     (3, ScalarType("int64")),
-    (True, ScalarType("int64")),
     (-(2**63), ScalarType("int64")),
     (1.5, ScalarType("float64")),
     (np.float64(1.5), ScalarType("float64", weak=False)),
@@ -31,6 +30,7 @@ TYPES = [
     (np.zeros((3, 2), bool), ArrayType("bool", 2, "C")),
     (np.zeros(3, np.uint8), ArrayType("uint8", 1, "C")),
     (np.bool_(True), ScalarType("bool", weak=False)),
+    (True, ScalarType("int64", is_truth=True)),
     (np.uint64(2**63), ScalarType("uint64", weak=False)),
 ]
 
