@@ -337,7 +337,7 @@ class Stages:
 
     @property
     def reason_for_processor_only(self) -> str:
-        """Why nothing of the kernel can run on a device, where that is so."""
+        """Return why nothing of the kernel can run on a device, where that is so."""
         given_up = (*self._scheduled.given_up, *self._chosen.given_up)
         return reason_for_processor_only(self.dependences, given_up, is_parallel=self.device_plan is not None)
 
