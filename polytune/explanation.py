@@ -13,6 +13,7 @@ from polytune.frontend.scop import Scop
 from polytune.pipeline import Stages
 from polytune.records import dataclass
 from polytune.runtime.calls.invocation import Outcome
+from polytune.runtime.devices.discovery import devices
 from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.space import VERSION
 from polytune.runtime.tuning.learned import explain_tuner
@@ -56,7 +57,7 @@ def explain(kernel: Explained) -> str:
         parts.append(explain_loops(stages))
         parts.append(explain_versions(stages))
         if any(case.signature == signature for case in cases):
-            parts += _shared_version(kernel.space_of(signature))
+            parts += _shared_version(kernel.space_of(signature), stages)
         names = [parameter.name for parameter in stages.scop.parameters]
         parts += [
             explain_tuner(names, case, tuners.get(case), shared.get(case))
@@ -66,14 +67,15 @@ def explain(kernel: Explained) -> str:
     return "\n".join([*parts, *kernel.untried()])
 
 
-def _shared_version(space: Space) -> list[str]:
-    """The version that is shared with devices, where there are any."""
+def _shared_version(space: Space, stages: Stages) -> list[str]:
+    """The version that is shared with devices, where there are any, or why it is missing."""
     if not space["version"].accepts(VERSION):
-        return []
+        is_left_out = devices() and stages.partitioned is None
+        return [f"  {stages.reason_for_processor_only}"] if is_left_out else []
     platforms = space["platform_0"]
     assert isinstance(platforms, Nominal)
-    devices = [str(platform) for platform in platforms.values if platform != CPU]
-    return [f"  {VERSION}: shared by the CPU and {', '.join(devices)}"]
+    others = [str(platform) for platform in platforms.values if platform != CPU]
+    return [f"  {VERSION}: shared by the CPU and {', '.join(others)}"]
 
 
 def explain_loops(stages: Stages) -> str:

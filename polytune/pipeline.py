@@ -339,6 +339,12 @@ class Stages:
         candidate = next(candidate for candidate in candidates if candidate.order == plan.recipe.order)
         return make_partitioned(plan, candidate, plan.dependences.scop, self.target)
 
+    @property
+    def reason_for_processor_only(self) -> str:
+        """Return why nothing of the kernel can run on a device, where that is so."""
+        given_up = (*self._scheduled.given_up, *self._chosen.given_up)
+        return reason_for_processor_only(self.dependences, given_up, is_parallel=self.device_plan is not None)
+
     @cached_property
     @_timed()
     def device_plan(self) -> Plan | None:
@@ -474,8 +480,7 @@ class Stages:
             return SHOWN[what](self)
         show = SHOWN_OF_DEVICES[what]
         if self.device_plan is None or self.partitioned is None:
-            given_up = (*self._scheduled.given_up, *self._chosen.given_up)
-            return reason_for_processor_only(self.dependences, given_up, is_parallel=self.device_plan is not None)
+            return self.reason_for_processor_only
         return show(self.device_plan, self.partitioned, view or DeviceView())
 
 

@@ -59,19 +59,32 @@ class ScalarType:
 
     A *weak* scalar is a plain Python ``int``, ``float`` or ``complex``: as in NumPy (NEP 50) it takes the type of
     the array element it meets.  A NumPy scalar is strong.
+
+    Attributes:
+        dtype: the type of the number.
+        weak: whether it is one of Python's.
+        is_truth: whether it is a ``bool`` of Python's, which is a weak int64, 0 or 1, in memory.
     """
 
     dtype: str
     weak: bool = True
+    is_truth: bool = False
 
     def __str__(self) -> str:
+        if self.is_truth:
+            return _TRUTH
         if self.weak:
             return _WEAK[self.dtype]
         return self.dtype
 
+    def __repr__(self) -> str:
+        truth = ", is_truth=True" if self.is_truth else ""
+        return f"ScalarType(dtype={self.dtype!r}, weak={self.weak!r}{truth})"
+
 
 _AXIS, _CONTIGUOUS = ":", "::1"
 _WEAK = {"int64": "int", "float64": "float", "complex128": "complex"}
+_TRUTH = "Python bool"  # "bool" is NumPy's
 
 ArgumentType = ArrayType | ScalarType
 
@@ -220,6 +233,8 @@ def parse_type(text: str) -> ArgumentType:
     for dtype, weak in _WEAK.items():
         if text == weak:
             return ScalarType(dtype)
+    if text == _TRUTH:
+        return ScalarType("int64", is_truth=True)
     if text in DATA_TYPES:
         return ScalarType(text, weak=False)
     match = _ARRAY.match(text)
@@ -253,6 +268,8 @@ def accepts(wanted: ArgumentType, given: ArgumentType) -> bool:
             and wanted.extents == given.extents
         )
     assert isinstance(wanted, ScalarType) and isinstance(given, ScalarType)
+    if wanted.is_truth or (given.is_truth and wanted.dtype == "bool"):
+        return given.is_truth
     if wanted.dtype in ("int32", "int64"):
         return given.dtype in ("int32", "int64")
     if given.dtype == wanted.dtype:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import polytune
+from polytune.errors import UnsupportedSourceError
 from polytune.signature import SIGNED_TYPES, UNSIGNED_TYPES
 from tests.test_control import in_every_version
 from tests.test_results import compared, kernel_of
@@ -221,6 +223,45 @@ def test_scalars_of_every_type(factor: Any) -> None:
     for flag in (np.bool_(True), np.bool_(False), True):
         compared(scaled, np.arange(5.0), factor, flag)
     compared(scaled, np.arange(5, dtype=np.uint64), np.uint64(2**63 + 5), np.bool_(True))
+
+
+def where_flagged(A, mask, flag):
+    return A[mask & flag], A[mask ^ flag], mask | flag, mask + flag, mask * flag, np.maximum(mask, flag)
+
+
+def filled_with_flag(A, mask, flag):
+    found = np.full(len(A), flag)
+    found[1:] ^= mask[1:]
+    mask |= flag
+    return found, np.array([flag, False]), np.where(A > 2, flag, mask), A * flag, flag, not flag, flag + 1
+
+
+def steered(A, mask, flag=False):
+    n = 3 if flag else len(A)
+    for i in range(n):
+        if (A[i] > 2) == flag and not (flag and mask[i]):
+            A[i] += 1
+    for _ in range(int(flag)):
+        A[0] *= 2
+    flag = flag and A[0] > 1
+    return flag, A[:n].sum()
+
+
+@pytest.mark.parametrize("function", [where_flagged, filled_with_flag, steered])
+@pytest.mark.parametrize("flag", [True, False, np.bool_(True)])
+def test_flags_are_truth_values(function: Callable[..., Any], flag: Any) -> None:
+    compared(function, np.arange(6.0), np.arange(6) % 2 == 0, flag)
+    compared(function, np.arange(6.0), np.arange(6) % 2 == 0, flag, strict=True)
+
+
+def truth_as_subscript(A, flag):
+    return A[flag]
+
+
+def test_bool_of_python_is_no_subscript() -> None:
+    with pytest.raises(UnsupportedSourceError, match=r"int\(flag\)"):
+        polytune.kernel(truth_as_subscript)(np.arange(3.0), True)
+    assert polytune.kernel(truth_as_subscript)(np.arange(3.0), 1) == 1.0
 
 
 def clipped(image, low, high):

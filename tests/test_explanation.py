@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import polytune
+from polytune import explanation
 from polytune.explanation import explain_versions
 from tests.schedule.kernels import polybench_case
 
@@ -16,6 +17,29 @@ def test_every_version_is_explained_once(name: str) -> None:
     explained = re.findall(r"^  (\w+):", explain_versions(stages), re.MULTILINE)
     given_up = [text.partition(":")[0] for text in stages.given_up]
     assert sorted(explained) == sorted([*(program.name for program in stages.programs), *given_up])
+
+
+def scaled_bytes(A):
+    for i in range(len(A)):
+        A[i] = A[i] * 3
+
+
+def chained(A):
+    for i in range(1, len(A)):
+        A[i] += A[i - 1]
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "reason"),
+    [(scaled_bytes, "uint8", "has 'A', an array of uint8"), (chained, "float64", "in an earlier iteration")],
+)
+def test_reason_for_the_processor_alone_is_given_where_there_are_devices(function, dtype, reason, monkeypatch) -> None:
+    kernel = polytune.kernel(budget=0)(function)
+    kernel(np.ones(5, dtype))
+    assert "runs on the CPU only" not in kernel.explain()
+    monkeypatch.setattr(explanation, "devices", lambda: (object(),))
+    line = next(line for line in kernel.explain().splitlines() if line.startswith(f"  {function.__name__} runs on"))
+    assert line.endswith(reason)
 
 
 def with_loops_in_statements(A, B, limit, n):

@@ -68,7 +68,8 @@ def functions_of(file: Path, *, is_run: bool = False) -> FileFunctions:
     try:
         tree = ast.parse(file.read_bytes())
     except SyntaxError as error:
-        raise PolytuneError(f"{file}:{error.lineno}: {error.msg}") from None
+        place = f"{file}:{error.lineno}" if error.lineno else f"{file}"  # of null bytes there is no line
+        raise PolytuneError(f"{place}: {error.msg}") from None
     except ValueError as error:
         raise PolytuneError(f"{file} is not Python: {error}") from None
     top = list(_top_level(tree.body))

@@ -69,6 +69,8 @@ def _arithmetic(scop: Scop) -> list[str]:
     names += [shift for operator, shift in shifts.items() if operator in used]
     if any(isinstance(node, Cast) and node.is_frozen for node in nodes):
         names.append("frozen")
+    if any(isinstance(node, Binary) and node.operator == "//" and node.dtype == "int64" for node in nodes):
+        names.append("floor_quotient")
     if any(isinstance(node, Binary) and node.operator == "/" and node.dtype in COMPLEX_TYPES for node in nodes):
         names.append("complex_quotient")
     return names

@@ -216,6 +216,8 @@ class _Printer:
                 case Constant(divisor) if divisor > 0:
                     name = f"{MARK}{_DIVISIONS[node.operator]}"
                     return f"{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
+            if node.operator == "//":
+                return f"{MARK}floor_quotient({self.text(node.left)}, {self.text(node.right)})", _ATOM
         if self.compiled and node.operator == "/" and node.dtype in COMPLEX_TYPES:
             return f"{MARK}complex_quotient({self.text(node.left)}, {self.text(node.right)})", _ATOM
         if node.operator in ("&", "|", "^", "<<", ">>"):

@@ -318,6 +318,7 @@ class Interpreter:
                 greatest=greatest,
                 complex_quotient=np.true_divide,
                 quotient=operator.floordiv,
+                floor_quotient=operator.floordiv,
                 remainder=operator.mod,
                 power=power,
                 library_pow=operator.pow,

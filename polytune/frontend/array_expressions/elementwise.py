@@ -220,16 +220,15 @@ def arithmetic(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: O
         require_range(frame, node, right, dtype)
     if symbol in bits.OPERATORS:
         return elementwise(frame, node, lambda values: bits.bits(symbol, *values), [left, right])
-    if is_truth(left) and is_truth(right):
-        if symbol in ("+", "*"):
-            return logical(frame, node, "or" if symbol == "+" else "and", left, right)
-        if symbol != "/":
-            raise frame.source.refusal(
-                node,
-                f"{symbol} of two arrays of truth values",
-                "NumPy raises an error here, or computes with 8 bits",
-                "convert one: mask.astype(np.int64)",
-            )
+    if left.dtype == right.dtype == "bool" and symbol in ("+", "*"):
+        return logical(frame, node, "or" if symbol == "+" else "and", left, right)
+    if is_truth(left) and is_truth(right) and symbol != "/":
+        raise frame.source.refusal(
+            node,
+            f"{symbol} of two arrays of truth values",
+            "NumPy raises an error here, or computes with 8 bits",
+            "convert one: mask.astype(np.int64)",
+        )
     if symbol in ("+", "-"):
         merged = _merged(frame, node, symbol, left, right)
         if merged is not None:

@@ -172,11 +172,13 @@ def _declare_scalar(kernel: KernelWalk, source: Source, name: str, kind: ScalarT
     # Contexts have words for numbers of one word only.
     if name in kernel.knowledge.in_memory or kind.dtype in COMPLEX_TYPES:
         kernel.initial[name] = name
-        kernel.widen(name, ScalarKind(kind.dtype, kind.weak), source.location(source.tree))
+        own = ScalarKind("bool" if kind.is_truth else kind.dtype, kind.weak)
+        kernel.widen(name, own, source.location(source.tree))
         return ScalarBinding(name)
     kernel.by_value.add(name)
     plain = kind.weak and kind.dtype == "int64"
-    return ValueBinding(Value(ParameterValue(name) if plain else argument, kind.weak))
+    value = Value(ParameterValue(name) if plain else argument, kind.weak)
+    return ValueBinding(truth(value) if kind.is_truth else value)
 
 
 def _extent_names(source: Source) -> dict[Extent, str]:

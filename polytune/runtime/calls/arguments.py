@@ -30,9 +30,10 @@ _signatures: dict[tuple[Any, ...], Signature] = {}
 def signature_of(names: Sequence[str], values: Sequence[Any]) -> Signature:
     """The types of a call's arguments.
 
-    A Python ``int`` or ``bool`` is a weak int64, a ``float`` a weak float64 and a ``complex`` a weak complex128; a
-    NumPy scalar is strong.  An array is "C" or "F" where its memory is contiguous that way ("C" where it is both, as
-    all one-dimensional contiguous arrays are), else "A".  Equal types give the same ``Signature`` object.
+    A Python ``int`` is a weak int64, as is a ``bool``, which is known to be a truth value; a ``float`` is a weak
+    float64 and a ``complex`` a weak complex128; a NumPy scalar is strong.  An array is "C" or "F" where its memory is
+    contiguous that way ("C" where it is both, as all one-dimensional contiguous arrays are), else "A".  Equal types
+    give the same ``Signature`` object.
 
     Args:
         names: the kernel's parameters, in order.
@@ -91,8 +92,10 @@ def _type_of(name: str, value: Any) -> ArgumentType:
     kind = type(value)
     if kind is np.ndarray or kind is np.memmap:
         return _array_type(name, value)
-    if kind is bool or kind is int:
+    if kind is int:
         return ScalarType("int64")
+    if kind is bool:
+        return ScalarType("int64", is_truth=True)
     if kind is float:
         return ScalarType("float64")
     if kind is complex:

@@ -117,19 +117,16 @@ PT_FUNCTION i64 pt_negate_i64(i64 a) { return (i64)(0 - (pt_u64)a); }
 PT_FUNCTION i64 pt_abs_i64(i64 a) { return a < 0 ? pt_negate_i64(a) : a; }
 PT_FUNCTION i64 pt_min_i64(i64 a, i64 b) { return pt_least(a, b); }
 PT_FUNCTION i64 pt_max_i64(i64 a, i64 b) { return pt_greatest(a, b); }
-PT_FUNCTION int pt_has_no_quotient(i64 a, i64 b)
-{
-    return b == 0 || (b == -1 && a < 0 && pt_negate_i64(a) == a); /* the least integer over -1 does not fit */
-}
 PT_FUNCTION i64 pt_floordiv_i64(i64 a, i64 b)
 {
-    if (pt_has_no_quotient(a, b)) return 0;
+    if (b == 0) return 0;
+    if (b == -1) return pt_negate_i64(a); /* processors have no quotient of the least integer */
     const i64 rest = a % b;
     return a / b - (rest != 0 && (rest < 0) != (b < 0));
 }
 PT_FUNCTION i64 pt_mod_i64(i64 a, i64 b)
 {
-    if (pt_has_no_quotient(a, b)) return 0;
+    if (b == 0 || b == -1) return 0;
     const i64 rest = a % b;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }

@@ -6,12 +6,13 @@ Numba compiles a function of its own for the integer division of Python; ``quoti
 instructions in place, for divisors that are known to be positive, as all are in index arithmetic.
 ``power`` multiplies as often as repeated squaring takes, of vectors and complex numbers too.  Compilers put their own
 forms, which round differently, in place of some powers; ``library_pow`` is what Python calls, whatever the exponent.
-``complex_quotient`` divides as NumPy does.
+``floor_quotient`` and ``complex_quotient`` divide as NumPy does.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -23,6 +24,7 @@ from polytune.runtime.intrinsics.vector_types import Vector
 
 __all__ = [
     "complex_quotient",
+    "floor_quotient",
     "frozen",
     "greatest",
     "least",
@@ -89,14 +91,14 @@ def _floor_division(builder: ir.IRBuilder, dividend: ir.Value, divisor: ir.Value
     return quotient, builder.select(negative, builder.add(rest, divisor), rest)
 
 
-def _index_division(name: str, part: int):
+def _integer_operation(name: str, operation: Callable[..., ir.Value]):
     def typed(typing_context, dividend, divisor):
         if not (isinstance(dividend, types.Integer) and isinstance(divisor, types.Integer)):
             raise TypingError(f"{name} divides integers, not {dividend} by {divisor}")
 
         def emit(context, builder, sig, args):
             values = [context.cast(builder, arg, given, types.int64) for arg, given in zip(args, sig.args, strict=True)]
-            return _floor_division(builder, *values)[part]
+            return operation(builder, *values)
 
         return types.int64(dividend, divisor), emit
 
@@ -106,13 +108,50 @@ def _index_division(name: str, part: int):
 @intrinsic
 def quotient(typing_context, dividend, divisor):
     """``dividend // divisor`` of integers, for a positive divisor."""
-    return _index_division("quotient", 0)(typing_context, dividend, divisor)
+    return _integer_operation("quotient", lambda builder, *values: _floor_division(builder, *values)[0])(
+        typing_context, dividend, divisor
+    )
 
 
 @intrinsic
 def remainder(typing_context, dividend, divisor):
     """``dividend % divisor`` of integers, for a positive divisor."""
-    return _index_division("remainder", 1)(typing_context, dividend, divisor)
+    return _integer_operation("remainder", lambda builder, *values: _floor_division(builder, *values)[1])(
+        typing_context, dividend, divisor
+    )
+
+
+def integer_division(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Python's ``//`` and ``%`` of int64, both 0 where the divisor is, as in NumPy; wrapped where the quotient is too
+    large.
+
+    Args:
+        builder: where the code goes.
+        left, right: int64 each.
+    """
+    number = left.type
+    zero, one = number(0), number(1)
+    is_zero = builder.icmp_signed("==", right, zero)
+    is_minus_one = builder.icmp_signed("==", right, number(-1))
+    # Processors trap at x / 0, and at the smallest number / -1.
+    divisor = builder.select(builder.or_(is_zero, is_minus_one), one, right)
+    truncated, rest = builder.sdiv(left, divisor), builder.srem(left, divisor)
+    differs = builder.icmp_signed("!=", rest, zero)
+    opposite = builder.icmp_signed("<", builder.xor(rest, divisor), zero)
+    adjust = builder.and_(differs, opposite)
+    quotient = builder.sub(truncated, builder.zext(adjust, number))
+    remainder = builder.add(rest, builder.select(adjust, divisor, zero))
+    quotient = builder.select(is_minus_one, builder.neg(left), quotient)
+    quotient = builder.select(is_zero, zero, quotient)
+    return quotient, builder.select(is_zero, zero, remainder)
+
+
+@intrinsic
+def floor_quotient(typing_context, dividend, divisor):
+    """``dividend // divisor`` of integers, for any divisor: Numba's own is 0 for the least integer over -1."""
+    return _integer_operation("floor_quotient", lambda builder, *values: integer_division(builder, *values)[0])(
+        typing_context, dividend, divisor
+    )
 
 
 @intrinsic(prefer_literal=True)

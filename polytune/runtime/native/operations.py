@@ -13,6 +13,7 @@ from numba.core import cgutils, types
 from numba.core.errors import NumbaError
 from numba.extending import _Intrinsic as Intrinsic
 
+from polytune.runtime.intrinsics.arithmetic import integer_division
 from polytune.runtime.intrinsics.memory import keep_alive, view
 from polytune.runtime.native import complex_numbers
 from polytune.runtime.native.kinds import NativeValue, NotNativeError, cast, llvm_kind, storage_kind
@@ -26,7 +27,6 @@ __all__ = [
     "Parts",
     "call_intrinsic",
     "extremum",
-    "integer_division",
     "integer_remainder",
     "magnitude",
     "power",
@@ -289,28 +289,3 @@ def integer_remainder(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) ->
     found.add_incoming(left, before)
     found.add_incoming(divided, after)
     return found
-
-
-def integer_division(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """Python's ``//`` and ``%`` of int64, both 0 where the divisor is, as in NumPy; wrapped where the quotient is too
-    large.
-
-    Args:
-        builder: where the code goes.
-        left, right: int64 each.
-    """
-    number = left.type
-    zero, one = number(0), number(1)
-    is_zero = builder.icmp_signed("==", right, zero)
-    is_minus_one = builder.icmp_signed("==", right, number(-1))
-    # Processors trap at x / 0, and at the smallest number / -1.
-    divisor = builder.select(builder.or_(is_zero, is_minus_one), one, right)
-    truncated, rest = builder.sdiv(left, divisor), builder.srem(left, divisor)
-    differs = builder.icmp_signed("!=", rest, zero)
-    opposite = builder.icmp_signed("<", builder.xor(rest, divisor), zero)
-    adjust = builder.and_(differs, opposite)
-    quotient = builder.sub(truncated, builder.zext(adjust, number))
-    remainder = builder.add(rest, builder.select(adjust, divisor, zero))
-    quotient = builder.select(is_minus_one, builder.neg(left), quotient)
-    quotient = builder.select(is_zero, zero, quotient)
-    return quotient, builder.select(is_zero, zero, remainder)

@@ -10,11 +10,12 @@ from llvmlite import ir
 from numba.core import types
 
 from polytune.relations import RELATIONS
+from polytune.runtime.intrinsics.arithmetic import integer_division
 from polytune.runtime.intrinsics.vector_types import Mask, Vector
 from polytune.runtime.native import complex_numbers
 from polytune.runtime.native.float_division import float_division
 from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, common_kind
-from polytune.runtime.native.operations import integer_division, integer_remainder, power
+from polytune.runtime.native.operations import integer_remainder, power
 
 __all__ = ["OF_BITS", "OF_INTEGERS", "binary", "comparison", "constant", "unary"]
 

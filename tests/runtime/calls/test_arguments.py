@@ -5,13 +5,12 @@ import pytest
 
 from polytune.errors import ArgumentError
 from polytune.runtime.calls.arguments import check_overlap, signature_of
-from polytune.signature import ArrayType, ScalarType
+from polytune.signature import ArrayType, ScalarType, accepts, parse_type
 
 GRID = np.arange(24.0).reshape(4, 6)
 
 TYPES = [
     (3, ScalarType("int64")),
-    (True, ScalarType("int64")),
     (-(2**63), ScalarType("int64")),
     (1.5, ScalarType("float64")),
     (np.float64(1.5), ScalarType("float64", weak=False)),
@@ -31,6 +30,7 @@ TYPES = [
     (np.zeros((3, 2), bool), ArrayType("bool", 2, "C")),
     (np.zeros(3, np.uint8), ArrayType("uint8", 1, "C")),
     (np.bool_(True), ScalarType("bool", weak=False)),
+    (True, ScalarType("int64", is_truth=True)),
     (np.uint64(2**63), ScalarType("uint64", weak=False)),
 ]
 
@@ -38,6 +38,14 @@ TYPES = [
 @pytest.mark.parametrize(("value", "wanted"), TYPES, ids=[str(wanted) for _, wanted in TYPES])
 def test_types(value, wanted):
     assert signature_of(("x",), (value,))["x"] == wanted
+
+
+def test_bools_of_python_fit_where_integers_and_truth_values_are_wanted_and_nothing_else_fits_for_them():
+    flag, integer = parse_type("Python bool"), parse_type("int")
+    assert flag == signature_of(("x",), (True,))["x"]
+    assert accepts(integer, flag) and accepts(parse_type("bool"), flag) and accepts(parse_type("float"), flag)
+    assert not any(accepts(flag, parse_type(given)) for given in ("int", "bool", "float"))
+    assert not accepts(parse_type("bool"), integer)
 
 
 def test_equal_types_give_one_signature_and_other_names_another():

@@ -122,6 +122,16 @@ def test_operations(device, expected, short):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("short", ["i32", "i64"])
+def test_divisions_of_integers_are_those_of_numpy(device, expected, short):
+    a, b = pairs(TYPES[short])
+    for name, values in on_device(device, short, {"floordiv": 2, "mod": 2}, a, b).items():
+        wanted = {"floordiv": np.floor_divide, "mod": np.mod}[name](a, b)
+        np.testing.assert_array_equal(values, wanted, err_msg=name)
+        np.testing.assert_array_equal(expected[short][name], wanted, err_msg=f"{name} on the processor")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("short", ["f32", "f64"])
 def test_functions_of_the_library(device, short):
     rng = np.random.default_rng(3)
