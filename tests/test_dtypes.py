@@ -243,9 +243,8 @@ def steered(A, mask, flag=False):
             A[i] += 1
     for _ in range(int(flag)):
         A[0] *= 2
-    size = abs(flag)
     flag = flag and A[0] > 1
-    return flag, A[:n].sum(), size
+    return flag, A[:n].sum()
 
 
 @pytest.mark.parametrize("function", [where_flagged, filled_with_flag, steered])

@@ -230,7 +230,7 @@ def test_files_beside_the_package_are_the_programs(monkeypatch) -> None:
 
 def test_every_public_method_of_kernels_shows_the_frames_of_its_callers() -> None:
     """Those of `polytune.Kernel` that can be refused are decorated so."""
-    cannot_fail = {"freeze", "trials"}
+    cannot_fail = {"freeze", "trials", "untried"}
     methods = {
         name: method
         for kind in reversed(polytune.Kernel.__mro__)

@@ -58,7 +58,8 @@ def _of_versions(programs: Sequence[Program], namespace: Namespace) -> str:
 
 def _arithmetic(scop: Scop) -> list[str]:
     """Return what versions use of ``polytune.runtime.intrinsics.arithmetic``."""
-    names = ["greatest", "least", "quotient", "remainder"]
+    # Bounds, checks and subscripts that passes make have these too.
+    names = ["floor_quotient", "greatest", "least", "quotient", "remainder"]
     nodes = [node for statement in scop.statements for operation in statement.operations for node in walk(operation)]
     if any(isinstance(node, Power) for node in nodes):
         names.append("power")
@@ -69,8 +70,6 @@ def _arithmetic(scop: Scop) -> list[str]:
     names += [shift for operator, shift in shifts.items() if operator in used]
     if any(isinstance(node, Cast) and node.is_frozen for node in nodes):
         names.append("frozen")
-    if any(isinstance(node, Binary) and node.operator == "//" and node.dtype == "int64" for node in nodes):
-        names.append("floor_quotient")
     if any(isinstance(node, Binary) and node.operator == "/" and node.dtype in COMPLEX_TYPES for node in nodes):
         names.append("complex_quotient")
     return names

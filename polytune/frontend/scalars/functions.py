@@ -133,8 +133,7 @@ def apply(function: Any, arguments: list[Value]) -> Value:
     if function in _OF_TRUTHS and all(argument.dtype == "bool" for argument in arguments):
         return logical(_OF_TRUTHS[function], arguments)
     if function in (abs, np.abs) and arguments[0].dtype == "bool":
-        of_python = function is abs and arguments[0].weak
-        return number(arguments[0]) if of_python else replace(arguments[0], weak=False)
+        return arguments[0]
     keeps_truth = function in _KEEP_TRUTH or function in _BITS
     value = build([argument if keeps_truth else number(argument) for argument in arguments])
     # Whatever NumPy's functions compute of Python's numbers has a type of NumPy's.

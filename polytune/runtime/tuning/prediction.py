@@ -146,7 +146,7 @@ class Prediction:
         refused = self.refused
         versions = [version for version in self._versions.values() if version.name not in refused]
         found = [best for version in versions if (best := self._best_threads(version, version.sizes))]
-        found = [self._with_even_pieces(each) if self._lacks_pieces(each) else each for each in found]
+        found = list(map(self._with_missing_pieces, found))
         found.sort(key=self._seconds_or_never)
         found[:_TUNED_VERSIONS] = map(self._with_better_sizes, found[:_TUNED_VERSIONS])
         following = slice(_TUNED_VERSIONS, 2 * _TUNED_VERSIONS)
@@ -211,11 +211,20 @@ class Prediction:
                 best = other
         return best
 
-    def _lacks_pieces(self, configuration: Configuration) -> bool:
-        """Return whether some loop is cut into fewer pieces than there are threads, though it has as many iterations:
-        nothing else that is known of such a version says how long it takes."""
-        regions = self._account_of(configuration).regions
-        return any(each.pieces < self._threads <= each.extent for each in regions)
+    def _with_missing_pieces(self, start: Configuration) -> Configuration:
+        """Loops, or the first of those whose diagonals of tiles are shared out, cut into as many pieces as there are
+        threads, where they have fewer though there are iterations enough: before that nothing says how long such a
+        version takes."""
+        regions = self._account_of(start).regions
+        if any(each.pieces < self._threads <= each.extent for each in regions):
+            return self._with_even_pieces(start)
+        version, best = self._versions[str(start["version"])], start
+        tiles = [name for name in version.sizes if name.startswith("tile")]
+        for sizes in self._sizes_of_waves(start, tiles):
+            if len(sizes) == 1:
+                other = self._best_threads(version, {each: int(start[each]) for each in version.sizes} | sizes)
+                best = min(filter(None, (best, other)), key=self._seconds_or_never)
+        return best
 
     def _even_sizes(self, extent: int) -> Iterator[int]:
         """Sizes of pieces of a loop of which each thread has one, or a few, but for what the last one lacks.
