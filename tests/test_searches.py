@@ -34,10 +34,21 @@ class Ascending(FiniteSearcher):
 
 def call(kernel, times=40, until=None):
     """Call a kernel so many times, or until something is so, and check what it does."""
-    A = np.arange(2400.0).reshape(40, 60)
-    expected = 2 * A + np.arange(40)[:, None] - np.arange(60)
-    for _ in range(times if until is None else 1000):
-        if until is not None and until():
+    if until is None:
+        return calls_of(kernel, 40, times)
+    for rows in range(40, 60):  # a busy machine may make the first times of a size such that nothing more is tried
+        tuner = calls_of(kernel, rows, 200, until)
+        if until():
+            break
+    return tuner
+
+
+def calls_of(kernel, rows, times, until=lambda: False):
+    """Call a kernel with so many rows; gives their tuner."""
+    A = np.arange(60.0 * rows).reshape(rows, 60)
+    expected = 2 * A + np.arange(rows)[:, None] - np.arange(60)
+    for _ in range(times):
+        if until():
             break
         B = np.zeros_like(A)
         kernel(A, B)
