@@ -186,6 +186,21 @@ def test_files_without_functions(run, tmp_path, text, what) -> None:
     assert ran.code == (0 if text == "x = 3\n" else 1)
 
 
+def test_a_file_that_cannot_be_read_hides_no_other(run, tmp_path) -> None:
+    broken, good, more = tmp_path / "broken.py", tmp_path / "good.py", tmp_path / "more.py"
+    broken.write_text("def f(:\n")
+    good.write_text("def fill(A):\n    for i in range(3):\n        A[i] = 2.0\n")
+    more.write_bytes(b"x = 3\0\n")
+    ran = run("check", broken, good, more)
+    assert ran.code == 1
+    assert "fill" in ran.out and "broken.py:1: " in ran.err and "more.py: " in ran.err
+    ran = run("check", broken, good, "--json")
+    assert ran.code == 1 and ran.json["accepted"] is False
+    assert [each["function"] for each in ran.json["functions"]] == ["fill"]
+    (unread,) = ran.json["unread"]
+    assert "broken.py:1: " in unread
+
+
 def test_types_that_kernels_cannot_have_are_named_with_the_source(run, tmp_path) -> None:
     file = tmp_path / "annotated.py"
     file.write_text(

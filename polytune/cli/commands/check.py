@@ -16,7 +16,7 @@ from polytune.cli.options import Debug, Json
 from polytune.cli.target import parse_target
 from polytune.cli.unexecuted import functions_of
 from polytune.defects import defects_named
-from polytune.errors import DefectError, Obstacle, SourceLocation, UnsupportedSourceError
+from polytune.errors import DefectError, Obstacle, PolytuneError, SourceLocation, UnsupportedSourceError
 from polytune.records import dataclass
 
 if TYPE_CHECKING:
@@ -71,9 +71,14 @@ def check(
     others are guessed from the use of an argument, and the first that are accepted count.
     """
     found: list[CheckedFunction] = []
+    unread: list[str] = []
     for text in files:
         target = parse_target(text)
-        functions = functions_of(target.file, is_run=run_file)
+        try:
+            functions = functions_of(target.file, is_run=run_file)
+        except PolytuneError as error:  # the other files are looked at all the same
+            unread.append(str(error))
+            continue
         _refuse_unknown(target.kernels, functions.functions, target.file)
         for function in functions.functions:
             if target.kernels and function.__qualname__ not in target.kernels:
@@ -82,9 +87,12 @@ def check(
                 found.append(_checked(target.file, function, functions.computed, strict=strict))
     refused = [each for each in found if each.obstacles]
     if as_json:
-        print_json({"accepted": not refused, "functions": [each.as_dict() for each in found]})
-    else:
+        functions_found = [each.as_dict() for each in found]
+        print_json({"accepted": not (refused or unread), "functions": functions_found, "unread": unread})
+    elif found or not unread:
         _print(found)
+    if unread:
+        raise PolytuneError("\n".join(unread))
     if refused:
         raise typer.Exit(1)
 
