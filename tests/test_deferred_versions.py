@@ -398,6 +398,22 @@ def test_calls_that_take_long_wait_for_all(monkeypatch):
     assert not holds(kernel) and len(versions(kernel)) > 2
 
 
+def test_calls_that_take_long_wait_no_longer_than_versions_usually_take(makers, monkeypatch):
+    monkeypatch.setattr(calls, "_LONG_CALL", 0.0)
+    monkeypatch.setattr(calls, "_LONGEST_WAIT", 0.01)
+    makers(HeldProcess)
+    HeldProcess.may_answer.clear()
+    try:
+        kernel = polytune.kernel(smoothed)
+        check_smoothed(kernel)
+        assert holds(kernel)
+    finally:
+        HeldProcess.may_answer.set()
+    until(lambda: not holds(kernel))
+    check_smoothed(kernel)
+    assert len(versions(kernel)) > 2
+
+
 @pytest.mark.parametrize("mode", ["off", "frozen"])
 def test_calls_that_are_not_tuned_have_all(mode):
     kernel = polytune.kernel(smoothed)

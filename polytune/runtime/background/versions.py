@@ -53,6 +53,7 @@ class DeferredVersions(Generic[Made]):
         self._text, self._kernel = text, kernel
         self._is_taken = threading.Event()
         self._process = os.getpid()
+        self._since = time.monotonic()
 
     @property
     def are_lost(self) -> bool:
@@ -78,6 +79,11 @@ class DeferredVersions(Generic[Made]):
         """Wait until they have been taken, or given up."""
         if not self.are_lost:
             self._is_taken.wait()
+
+    def are_taken_within(self, seconds: float) -> bool:
+        """Wait until they have been taken, or given up, but no longer than so many seconds after they were first
+        wanted.  Return whether that was in time; so too where nobody makes them."""
+        return self.are_lost or self._is_taken.wait(max(0.0, self._since + seconds - time.monotonic()))
 
 
 class VersionMaker(ProcessExecutor[tuple[bytes, Future[str]]]):

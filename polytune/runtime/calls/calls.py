@@ -25,6 +25,7 @@ from polytune.tuner import Configuration, OnlineTuner, Space
 __all__ = ["CallableKernel"]
 
 _LONG_CALL = 1.0  # seconds: about as many as making all versions takes
+_LONGEST_WAIT = 8.0  # seconds for which such a call waits for them; those of many statements may take longer
 
 _MOST_OVERHEAD = 1e-3  # seconds: what is longer is another program's turn
 
@@ -67,8 +68,9 @@ class CallableKernel(PreparingKernel):
         started = time.perf_counter()
         may_defer = mode == "on" and self.background and self._may_defer and not self._loaded
         call = self._prepare(arguments, keywords, may_defer=may_defer)
-        if call.generated.deferred is not None:
-            if not self._takes_long(call):
+        deferred = call.generated.deferred
+        if deferred is not None:
+            if not self._takes_long(call) or not deferred.are_taken_within(_LONGEST_WAIT):
                 try:
                     return self._call_untuned(call, mode)
                 except CompilationError:
