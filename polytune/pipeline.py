@@ -58,6 +58,7 @@ from polytune.schedule.platforms.sharding import (
     refusal_of_time,
 )
 from polytune.schedule.regions import Plan
+from polytune.schedule.rewrites.around_products import AROUND
 from polytune.schedule.rewrites.factoring import FACTORED
 from polytune.schedule.rewrites.library_products import LIBRARY
 from polytune.schedule.rewrites.matrix_products import multiplies_matrices
@@ -126,6 +127,7 @@ ORDERS = (
     SPLIT,
     BLOCKED,
     LIBRARY,
+    AROUND,
 )
 """The orders that a kernel may have, as they are looked for: those before may be what the next one is made of."""
 

@@ -9,6 +9,7 @@ replaced by the neighbours in source order.  What comes of it is proven legal li
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 import islpy as isl
@@ -98,17 +99,21 @@ def clusters_of(scop: Scop, privatisable: frozenset[str]) -> tuple[tuple[str, ..
     """The clusters, by the names of their statements in source order.
 
     Neighbours of equal domains are in one where a scalar is handed over the place between them, or where both write
-    nothing but scalars.
+    nothing but scalars.  Statements of the source that the kernel has no more, as those that a call stands for, come
+    between those around them.
 
     Args:
         scop: the kernel.
         privatisable: the arrays and scalars that may have a copy for each worker.
     """
     scalars = {array.name for array in scop.arrays if array.name in privatisable and array.role is ArrayRole.SCALAR}
+    statements = {statement.name: statement for statement in scop.statements}
     found: list[tuple[str, ...]] = []
     for body in _bodies(scop.nodes):
-        for run in _runs_of_equal_domains([scop.statement(name) for name in body]):
-            found += _clusters_in(run, scalars)
+        for is_kept, names in itertools.groupby(body, statements.__contains__):
+            runs = _runs_of_equal_domains([statements[name] for name in names]) if is_kept else []
+            for run in runs:
+                found += _clusters_in(run, scalars)
     return tuple(found)
 
 
