@@ -132,7 +132,21 @@ def reversed_under_conditions(x):
     return out
 
 
+def lists_of_arrays(x):
+    elements = list(x)
+    elements.extend(x)
+    places = list(range(len(x)))
+    while len(places) > 2:
+        places.pop()
+    chosen = list(x[x > 0])
+    element = 0.5
+    if len(x) > 1:
+        chosen = list(element * x)
+    return elements, places, chosen, element
+
+
 KERNELS = [
+    lists_of_arrays,
     copies,
     copies_in_loops,
     levels,

@@ -1,7 +1,8 @@
 """Lists that are made at once, in the syntax tree: as lists to which a loop appends, and as new arrays.
 
-``out = [0.0] * n`` and ``out = [f(x) for x in A if x > 0]`` become ``out = []`` and a loop around ``out.append``, so
-that they are lists that grow like any others (``list_arrays.py``); ``np.array([0.0] * n)`` is ``np.full(n, 0.0)``.
+``out = [0.0] * n``, ``out = list(A)`` and ``out = [f(x) for x in A if x > 0]`` become ``out = []`` and a loop around
+``out.append``, so that they are lists that grow like any others (``list_arrays.py``); ``np.array([0.0] * n)`` is
+``np.full(n, 0.0)``.
 """
 
 from __future__ import annotations
@@ -41,10 +42,26 @@ def made_by_loops(value: ast.expr, meaning: Meaning) -> bool:
     """Return whether an expression is a list that loops may make."""
     if meaning(ast.Name("range", ast.Load())) is not builtins.range:
         return False
-    if isinstance(value, ast.ListComp):
-        is_async = any(generator.is_async for generator in value.generators)
-        return not is_async and not isinstance(value.elt, ast.List) and written_out(value, meaning) is None
+    made = _comprehension(value, meaning)
+    if made is not None:
+        is_async = any(generator.is_async for generator in made.generators)
+        return not is_async and not isinstance(made.elt, ast.List) and written_out(made, meaning) is None
     return _repetition(value) is not None
+
+
+def _comprehension(value: ast.expr, meaning: Meaning) -> ast.ListComp | None:
+    """A list comprehension, which ``list(A)`` is, too; None for any other expression, and for lists of tuples."""
+    match value:
+        case ast.ListComp():
+            return value
+        case ast.Call(function, [elements], []) if meaning(function) is builtins.list:
+            if isinstance(elements, ast.Starred | ast.Tuple) or (
+                isinstance(elements, ast.Attribute) and elements.attr == "shape"
+            ):
+                return None
+            target, element = (ast.Name("element", context) for context in (ast.Store(), ast.Load()))
+            return placed(ast.ListComp(element, [ast.comprehension(target, elements, [], 0)]), value)
+    return None
 
 
 def with_displays_as_loops(
@@ -75,7 +92,8 @@ class _DisplayWriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         match node:
             case ast.Assign([ast.Name(target)], value) if target == self.name and made_by_loops(value, self.meaning):
-                made = self.comprehension(value) if isinstance(value, ast.ListComp) else self.repetition(value)
+                comprehension = _comprehension(value, self.meaning)
+                made = self.repetition(value) if comprehension is None else self.comprehension(comprehension)
                 return [placed(each, node) for each in made]
         return node
 
