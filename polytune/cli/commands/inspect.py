@@ -69,7 +69,7 @@ def inspect(
     """Print one stage of a kernel's compilation, among them the device code as a compiler gets it (cuda, opencl).
 
     Arguments whose type is neither annotated nor given are taken for what their use suggests: what is
-    subscripted is a contiguous float64 array, what bounds a loop an int, and the rest a float.
+    subscripted is a contiguous float64 array, what bounds a loop an int, and the rest what its default is, or a float.
     """
     chosen = read_choices(show, choices or [])
     if region is not None and show not in OF_DEVICES:

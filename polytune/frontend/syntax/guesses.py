@@ -14,7 +14,7 @@ from typing import Any
 
 from polytune.draws import METHODS
 from polytune.frontend.syntax.inference import infer_signature, is_of_any_array
-from polytune.frontend.syntax.source import arguments_of, read_source
+from polytune.frontend.syntax.source import arguments_of, defaults_of, read_source
 from polytune.signature import ArgumentType, ArrayType, Drawing, Fixed, Items, Leaf, ScalarType, Signature, Structure
 from polytune.syntax_trees import all_nodes
 
@@ -110,18 +110,12 @@ _STAND_INS = (some_number, like_argument)
 
 def _constant_defaults(tree: ast.FunctionDef) -> Iterator[tuple[str, Structure]]:
     """The arguments that are None, a text, or a tuple of such, where calls leave them out, and what they are then."""
-    positional = [*tree.args.posonlyargs, *tree.args.args]
-    given = tree.args.defaults
-    pairs = [
-        *zip(positional[len(positional) - len(given) :], given, strict=True),
-        *zip(tree.args.kwonlyargs, tree.args.kw_defaults, strict=True),
-    ]
-    for argument, default in pairs:
+    for name, default in defaults_of(tree).items():
         match default:
             case ast.Constant(None | str() as value):
-                yield argument.arg, Fixed(value)
+                yield name, Fixed(value)
             case ast.Tuple([]):
-                yield argument.arg, Items(())
+                yield name, Items(())
 
 
 def _with_fixed(signature: Signature, fixed: Mapping[str, Structure]) -> Signature:

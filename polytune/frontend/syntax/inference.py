@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import Obstacle, UnsupportedSourceError
-from polytune.frontend.syntax.source import Source, arguments_of, inlinable, read_source
+from polytune.frontend.syntax.source import Source, arguments_of, defaults_of, inlinable, read_source
 from polytune.records import dataclass
 from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature, parse_type
 from polytune.syntax_trees import all_nodes
@@ -39,7 +39,8 @@ def infer_signature(function: Any, *, annotated: bool = True) -> Signature:
     ``np.float32``.
     Without one, what is subscripted is a C-contiguous float64 array of as many dimensions, or int64 where its elements
     stand in subscripts or bound a loop; what bounds a loop, stands
-    in a subscript or is compared with a loop variable is an ``int``; everything else is a ``float``.
+    in a subscript or is compared with a loop variable is an ``int``; anything else is what it is where a call leaves it
+    out, ``bool``, ``int`` or ``complex``; everything else is a ``float``.
 
     Args:
         function: the function.
@@ -50,11 +51,13 @@ def infer_signature(function: Any, *, annotated: bool = True) -> Signature:
     """
     source = read_source(function)
     uses = _uses(source, ())
+    defaults = defaults_of(source.tree)
     types: list[tuple[str, ArgumentType]] = []
     refused: list[Obstacle] = []
     for argument in arguments_of(source.tree):
+        annotation = argument.annotation if annotated else None
         try:
-            types.append((argument.arg, _type(source, argument, uses, argument.annotation if annotated else None)))
+            types.append((argument.arg, _type(source, argument, uses, annotation, defaults.get(argument.arg))))
         except UnsupportedSourceError as error:
             refused += error.obstacles
     if refused:
@@ -62,7 +65,9 @@ def infer_signature(function: Any, *, annotated: bool = True) -> Signature:
     return Signature(tuple(types))
 
 
-def _type(source: Source, argument: ast.arg, uses: _NameUses, annotation: ast.expr | None) -> ArgumentType:
+def _type(
+    source: Source, argument: ast.arg, uses: _NameUses, annotation: ast.expr | None, default: ast.expr | None
+) -> ArgumentType:
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return _named_type(source, annotation, annotation.value)
     if isinstance(annotation, ast.Name) and annotation.id in ("bool", "complex", "float", "int"):
@@ -77,7 +82,17 @@ def _type(source: Source, argument: ast.arg, uses: _NameUses, annotation: ast.ex
     if argument.arg in uses.ranks or (annotation is not None and is_of_any_array(annotation)):
         dtype = "int64" if argument.arg in uses.integer_arrays else "float64"
         return ArrayType(dtype, uses.ranks.get(argument.arg, 1))
-    return ScalarType("int64" if argument.arg in uses.integers else "float64")
+    if argument.arg in uses.integers:
+        return ScalarType("int64")
+    return parse_type(_named_by_value(default))
+
+
+def _named_by_value(default: ast.expr | None) -> str:
+    """The type of a number that is a default, as annotations name it; ``float`` for anything else."""
+    with contextlib.suppress(ValueError, TypeError):
+        if default is not None and isinstance(value := ast.literal_eval(default), bool | int | complex):
+            return type(value).__name__
+    return "float"
 
 
 def is_of_any_array(annotation: ast.expr) -> bool:

@@ -261,3 +261,14 @@ def _span(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:
 def arguments_of(tree: ast.FunctionDef) -> tuple[ast.arg, ...]:
     """The arguments of a function that have values of their own, in the order of its signature."""
     return *tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs
+
+
+def defaults_of(tree: ast.FunctionDef) -> dict[str, ast.expr]:
+    """The arguments of a function that calls may leave out, and what they are then."""
+    positional = [*tree.args.posonlyargs, *tree.args.args]
+    given = tree.args.defaults
+    pairs = [
+        *zip(positional[len(positional) - len(given) :], given, strict=True),
+        *zip(tree.args.kwonlyargs, tree.args.kw_defaults, strict=True),
+    ]
+    return {argument.arg: default for argument, default in pairs if default is not None}

@@ -54,6 +54,11 @@ def shared(M, r, f):
         M[r, j] *= f
 
 
+def with_defaults(A, x, y=0.5, match=1, gap=-2, *, is_doubled=False, z=1j, n=3, name=None):
+    for i in range(n):
+        A[i] = x * y + (match if A[i] > 0 else gap) + (A[i] if is_doubled else z.real)
+
+
 def shapes(A, B, C):
     n, m, k = A.shape
     C[0] = B.shape[1] + len(C) + n + m + k
@@ -72,6 +77,10 @@ def shapes(A, B, C):
         ),
         (sizes, f"A: {MATRIX}, n: int, m: int, x: float, y: float, k: int"),
         (through_calls, f"A: {MATRIX}, B: {VECTOR}, row: int, scaling: float"),
+        (
+            with_defaults,
+            f"A: {VECTOR}, x: float, y: float, match: int, gap: int, is_doubled: bool, z: complex, n: int, name: float",
+        ),
         (shapes, f"A: float64[:, :, ::1], B: {MATRIX}, C: {VECTOR}"),
         (features.procedures_inlined, f"A: {MATRIX}, x: {VECTOR}, y: {VECTOR}"),
         (features.data_branch, f"A: {VECTOR}, B: {VECTOR}, limit: float"),
