@@ -10,7 +10,7 @@ from pathlib import Path
 
 from polytune.errors import OutputError
 
-__all__ = ["check_output", "check_output_folder", "failure_of", "replace_private", "replace_text"]
+__all__ = ["check_output", "check_output_folder", "failure_of", "is_no_file", "replace_private", "replace_text"]
 
 _REMEDIES = {
     errno.ENOENT: "see whether the path is written right, and make the folder where something is to be written",
@@ -74,15 +74,20 @@ def check_output_folder(path: Path | None) -> None:
         raise OutputError(f"nothing can be written to {path}: this user may not write to {there}; name another folder")
 
 
+def is_no_file(path: Path) -> bool:
+    """Return whether there is a pipe, a terminal or another device."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
 def replace_text(path: Path, text: str) -> None:
     """Write a text, in UTF-8 and with the ends of lines that it has, with the permissions of any new file.
 
-    What is no file, as a pipe or a terminal (``/dev/stdout``), is written to; a link goes on to lead where it does.
+    A pipe or a terminal, as ``/dev/stdout``, is written to; a link goes on to lead where it does.
 
     Raises:
         OSError: it cannot be written, with the path as its file name; what was there before is as it was.
     """
-    if path.exists() and not path.is_file() and not path.is_dir():
+    if is_no_file(path):
         path.write_text(text, encoding="utf-8", newline="\n")
         return
     file = Path(os.path.realpath(path)) if path.is_symlink() else path

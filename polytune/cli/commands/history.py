@@ -17,6 +17,7 @@ from rich.text import Text
 from polytune.cli.console import kernel_table, print_json, print_table, progress, results
 from polytune.cli.options import Debug, Json
 from polytune.errors import HistoryError
+from polytune.files import is_no_file
 from polytune.history import HistoryStore, Measurement, default_store
 from polytune.history.exchange import check_written, merged, read_measurements, write_measurements
 from polytune.records import dataclass
@@ -257,14 +258,8 @@ def exchange(action: str, files: Sequence[str], output: str | None, *, as_json: 
         )
     else:
         # What was written may have gone to where results go, as to /dev/stdout: nothing may follow it there.
-        console = progress if action != "import" and _is_no_file(output or files[0]) else results
+        console = progress if action != "import" and is_no_file(Path(output or files[0])) else results
         console.print(Text(said), soft_wrap=True)
-
-
-def _is_no_file(place: str) -> bool:
-    """Return whether a pipe, a terminal or another device is there."""
-    path = Path(place)
-    return path.exists() and not path.is_file()
 
 
 def _shown(place: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from polytune.frontend.expression import Binary, Constant, Expression, Unary, map_children
 
@@ -54,6 +55,18 @@ def constant_of(expression: Expression) -> int | None:
     return int(expression.value) if isinstance(expression, Constant) else None
 
 
+@lru_cache(maxsize=4096)
+def distance(left: Expression, right: Expression) -> int | None:
+    """``left - right``, where it is the same number whatever the leaves are; None where it is not.
+
+    The same few extents are compared for each operator of an array expression.
+
+    Args:
+        left, right: of type int64.
+    """
+    return constant_of(subtract(left, right))
+
+
 def minimum(left: Expression, right: Expression) -> Expression:
     return _extremum("min", left, right)
 
@@ -71,9 +84,9 @@ def quotient(left: Expression, divisor: int) -> Expression:
 
 
 def _extremum(operator: str, left: Expression, right: Expression) -> Expression:
-    distance = constant_of(subtract(left, right))
-    if distance is not None:
-        return left if (distance <= 0) == (operator == "min") else right
+    apart = distance(left, right)
+    if apart is not None:
+        return left if (apart <= 0) == (operator == "min") else right
     for side, other in ((left, right), (right, left)):
         match other:
             case Binary(same, first, second) if same == operator and side in (first, second):

@@ -13,6 +13,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     ZERO,
     add,
     constant_of,
+    distance,
     integer,
     maximum,
     minimum,
@@ -104,16 +105,16 @@ def _decided(condition: Expression) -> bool | None:
     """Return whether a comparison of numbers whose distance is known holds."""
     if not isinstance(condition, Compare):
         return None
-    distance = constant_of(subtract(condition.left, condition.right))
-    if distance is None:
+    apart = distance(condition.left, condition.right)
+    if apart is None:
         return None
     holds = {
-        "<": distance < 0,
-        "<=": distance <= 0,
-        ">": distance > 0,
-        ">=": distance >= 0,
-        "==": distance == 0,
-        "!=": distance != 0,
+        "<": apart < 0,
+        "<=": apart <= 0,
+        ">": apart > 0,
+        ">=": apart >= 0,
+        "==": apart == 0,
+        "!=": apart != 0,
     }
     return holds[condition.operator]
 
@@ -175,7 +176,7 @@ def are_equal(frame: Frame, left: Expression, right: Expression) -> bool:
         frame: where it is to hold.
         left, right: integers.
     """
-    return normal(left) == normal(right) or always(frame, Compare("==", left, right))
+    return always(frame, Compare("==", left, right))
 
 
 def require(

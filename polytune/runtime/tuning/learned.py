@@ -123,7 +123,7 @@ def explain_statistics(
 
 def _before_the_first_measurement(statistics: Statistics) -> str:
     if not statistics.calls:
-        return "no call yet"
+        return "no call measured yet"
     return (
         f"{_calls(statistics.calls)}, {seconds_text(statistics.total_seconds)} in all, and nothing learned yet: "
         "something was compiled beside each of them, so that their times say little; they ran the first choice, or, "

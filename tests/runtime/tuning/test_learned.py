@@ -21,7 +21,7 @@ def call(tuner, is_ready=None, **report):
 
 
 def test_before_the_first_call():
-    assert told(OnlineTuner(SPACE)) == "tuning for n=8: no call yet"
+    assert told(OnlineTuner(SPACE)) == "tuning for n=8: no call measured yet"
 
 
 def test_calls_that_taught_nothing_are_calls():
