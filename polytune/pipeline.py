@@ -108,6 +108,10 @@ WAIT = 0.25
 call waits.  Where they take longer, it takes what follows the source order, and the others can be made beside it.  That
 costs about as much again: another process has its own imports, and takes processor time from the calls meanwhile."""
 
+WAIT_OF_PRODUCTS = 1.0
+"""The same for the orders of a kernel with products of matrices whose others are deferred: where none is found that has
+them by the library, or in registers, the call takes many times as long."""
+
 PLANNED_BY = 0.5
 """The part of that time by which schedules and plans must be there: loops take about as long again."""
 
@@ -138,7 +142,7 @@ TRANSFORMS = Transforms(
 """The transforms that may follow an order, as they are tried: first those that change its plan, then those that rewrite
 the loop IR of that."""
 
-ORDERS_AT_ONCE = (SOURCE, BANDED, REDUCED, LIBRARY)
+ORDERS_AT_ONCE = (SOURCE, LIBRARY, BANDED, REDUCED)
 """The orders of a kernel whose others are deferred: those that isl's scheduler is not asked for, products of matrices
 by NumPy's library among them."""
 
@@ -306,12 +310,14 @@ class Stages:
         )
 
     def _scheduled_at_once(self) -> Attempted[Candidate]:
-        """Return what is not deferred, in a time that is no longer than what was waited for the others."""
-        with ProcessorTime(WAIT).running():
+        """Return what is not deferred, in a time that is no longer than what was waited for the others, but where
+        matrices are multiplied."""
+        has_products = multiplies_matrices(self.scop)
+        with ProcessorTime(WAIT_OF_PRODUCTS if has_products else WAIT).running():
             found = self._in_orders(ORDERS_AT_ONCE)
             is_by_library = any(candidate.order == LIBRARY for candidate in found.made)
             is_small = self.dependences.constraints <= MOST_OF_PRODUCTS
-            if not is_by_library and is_small and multiplies_matrices(self.scop):
+            if not is_by_library and is_small and has_products:
                 found = self._in_orders(PRODUCTS_AT_ONCE)
         return found
 

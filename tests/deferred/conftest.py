@@ -21,6 +21,7 @@ def deferring(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("POLYTUNE_BACKGROUND")
     monkeypatch.setattr(pipeline, "FEW_CONSTRAINTS", -1)
     monkeypatch.setattr(pipeline, "WAIT", -1.0)
+    monkeypatch.setattr(pipeline, "WAIT_OF_PRODUCTS", -1.0)
     monkeypatch.setattr(kernel_modules, "module_cache", lambda: cache)
     monkeypatch.setattr(kernel_modules, "machine", lambda: SimpleNamespace(cores=2))
 

@@ -47,6 +47,7 @@ def test_there_is_a_version_of_each_order_for_a_team_to_choose_from(monkeypatch)
     monkeypatch.setattr(pipeline, "FEW_CONSTRAINTS", -1)
     monkeypatch.setattr(pipeline, "MANY_CONSTRAINTS", -1)
     monkeypatch.setattr(pipeline, "WAIT", 100.0)
+    monkeypatch.setattr(pipeline, "WAIT_OF_PRODUCTS", 100.0)
     x = np.random.default_rng(2).random((7, 5))
     stages = replace(stages_of(cosines, [x, np.zeros((7, 7))], target=Target()), may_defer=True)
     teams = [program.recipe.order.name for program in stages.programs if program.team]
@@ -58,6 +59,7 @@ def test_no_product_of_matrices_is_looked_for_in_large_kernels(monkeypatch):
     monkeypatch.setattr(pipeline, "MANY_CONSTRAINTS", -1)
     monkeypatch.setattr(pipeline, "MOST_OF_PRODUCTS", -1)
     monkeypatch.setattr(pipeline, "WAIT", 100.0)
+    monkeypatch.setattr(pipeline, "WAIT_OF_PRODUCTS", 100.0)
     stages = replace(stages_of(powers, [np.ones((5, 5)), 3]), may_defer=True)
     assert "distributed" not in {program.recipe.order.name for program in stages.programs}
 

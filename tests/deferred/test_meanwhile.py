@@ -62,6 +62,7 @@ def test_calls_go_on_with_few_versions_and_then_have_all(makers):
 def test_products_of_matrices_do_not_wait(monkeypatch, makers, dtype):
     monkeypatch.setattr(pipeline, "MANY_CONSTRAINTS", -1)
     monkeypatch.setattr(pipeline, "WAIT", 100.0)
+    monkeypatch.setattr(pipeline, "WAIT_OF_PRODUCTS", 100.0)
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.setenv(name, "1")  # as many as calls of the tests have beside others
     makers(HeldProcess)
@@ -86,6 +87,7 @@ def test_versions_of_products_that_do_not_wait_are_right(monkeypatch, dtype, str
     """Also where the products are in a loop that nothing takes them out of."""
     monkeypatch.setattr(pipeline, "MANY_CONSTRAINTS", -1)
     monkeypatch.setattr(pipeline, "WAIT", 100.0)
+    monkeypatch.setattr(pipeline, "WAIT_OF_PRODUCTS", 100.0)
     A = np.random.default_rng(0).integers(-1, 2, (5, 5)).astype(dtype)
     for function, arguments in ((products, [A, A.T.copy()]), (powers, [A, 3])):
         stages = replace(stages_of(function, arguments, strict=strict), may_defer=True)

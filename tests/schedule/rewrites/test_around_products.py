@@ -16,30 +16,30 @@ from tests.every_version import stages_of
 from tests.validation.validate import validate
 
 
-def layer(X, W, b):
+def layer(X, W, b, out):
     h = np.maximum(X @ W + b, 0.0)
     e = np.exp2(h - h.max(axis=1)[:, None])
-    return e, e.sum(axis=1)
+    out[:] = e / e.sum(axis=1)[:, None]
 
 
-def distances(X, W, b):
+def distances(X, W, b, out):
     s = (X * X).sum(axis=1)
-    return s[:, None] + s[None, :] - 2.0 * (X @ X.T)
+    d = s[:, None] + s[None, :] - 2.0 * (X @ X.T)
+    out[:, 0] = d[:, 0] + d[:, -1]
 
 
-def two_layers(X, W, b):
+def two_layers(X, W, b, out):
     h = X @ W + b
     h[h < 0.0] = 0.0
-    return h @ W.T - X
+    X[:] = h @ W.T - X
 
 
-def covariance(X, W, b):
+def covariance(X, W, b, out):
     centred = X - X.sum(axis=0) / X.shape[0]
-    return centred.T @ centred / (X.shape[0] - 1)
+    out[0, :] = (centred.T @ centred / (X.shape[0] - 1)).sum() + W[0]
 
 
-def scaled_by_loops(X, W, b):
-    out = np.empty((X.shape[0], W.shape[1]))
+def scaled_by_loops(X, W, b, out):
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[i, j] = 0.5 * b[j]
@@ -48,31 +48,30 @@ def scaled_by_loops(X, W, b):
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[i, j] = out[i, j] * out[i, j]
-    return out
 
 
 KERNELS = (layer, distances, two_layers, covariance, scaled_by_loops)
 
 
-def product_alone(X, W, b):
-    return X @ W
+def product_alone(X, W, b, out):
+    out[:] = X @ W
 
 
-def added_product(X, W, b):
+def added_product(X, W, b, out):
     for i in range(X.shape[1]):
         for j in range(X.shape[1]):
             for k in range(X.shape[0]):
                 W[i, j] += X[k, i] * X[k, j]
 
 
-def without_products(X, W, b):
-    return X * 2.0
+def without_products(X, W, b, out):
+    X *= 2.0
 
 
 def arguments_of(rows: int = 6, inner: int = 4, columns: int = 5) -> tuple[np.ndarray, ...]:
     """Matrices of integers, whose sums of products are exact."""
     numbers = np.random.default_rng(rows)
-    shapes = (rows, inner), (inner, columns), (columns,)
+    shapes = (rows, inner), (inner, columns), (columns,), (rows, columns)
     return tuple(numbers.integers(-4, 5, shape).astype(float) for shape in shapes)
 
 
@@ -82,14 +81,14 @@ def candidate_of(function: Callable[..., Any]) -> Candidate | None:
 
 
 def check(function: Callable[..., Any], arguments: tuple[np.ndarray, ...]) -> None:
-    """Whether the version returns what NumPy does, up to rounding, with one worker and with two."""
+    """Whether the version does what NumPy does, up to rounding, with one worker and with two."""
     kernel = polytune.kernel(function)
-    expected = function(*[array.copy() for array in arguments])
+    expected = [array.copy() for array in arguments]
+    function(*expected)
     for threads in (1, 2):
-        chosen = kernel.space(*arguments).configuration(version="around", threads=threads)
-        got = kernel.run(chosen, *arguments)
-        pairs = zip(expected, got, strict=True) if isinstance(expected, tuple) else [(expected, got)]
-        for wanted, found in pairs:
+        given = [array.copy() for array in arguments]
+        kernel.run(kernel.space(*given).configuration(version="around", threads=threads), *given)
+        for wanted, found in zip(expected, given, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 
@@ -99,7 +98,7 @@ def test_results(function: Callable[..., Any]) -> None:
     check(function, arguments_of(70, 33, 65))
 
 
-@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 0, 4), (0, 3, 4), (3, 4, 0)])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 0, 4), (0, 3, 4)])
 def test_small_sizes(sizes: tuple[int, int, int]) -> None:
     check(scaled_by_loops, arguments_of(*sizes))
     check(two_layers, arguments_of(*sizes))
@@ -109,7 +108,7 @@ def test_small_sizes(sizes: tuple[int, int, int]) -> None:
 def test_every_version_does_what_the_source_does(function: Callable[..., Any]) -> None:
     arguments = arguments_of(4, 3, 3)
     stages = stages_of(function, arguments)
-    assert "around" in validate(stages, dict(zip("XWb", arguments, strict=True))).versions
+    assert "around" in validate(stages, dict(zip(("X", "W", "b", "out"), arguments, strict=True))).versions
 
 
 @pytest.mark.parametrize("function", KERNELS, ids=lambda function: function.__name__)
