@@ -145,8 +145,23 @@ def lists_of_arrays(x):
     return elements, places, chosen, element
 
 
+def lists_of_tuples(x):
+    numbered = list(enumerate(x))
+    pairs = list(zip(x, x[::-1], strict=True))
+    doubled = list(2 * v for v in x if v > 0)  # noqa: C400
+    total = 0.0
+    while len(numbered) > 1:
+        i, v = numbered.pop()
+        total += i * v
+    for v, w in pairs:
+        total += v * w
+    backwards = list(reversed(x))
+    return total, doubled, backwards
+
+
 KERNELS = [
     lists_of_arrays,
+    lists_of_tuples,
     copies,
     copies_in_loops,
     levels,

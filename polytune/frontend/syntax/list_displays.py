@@ -55,13 +55,26 @@ def _comprehension(value: ast.expr, meaning: Meaning) -> ast.ListComp | None:
         case ast.ListComp():
             return value
         case ast.Call(function, [elements], []) if meaning(function) is builtins.list:
-            if isinstance(elements, ast.Starred | ast.Tuple) or (
-                isinstance(elements, ast.Attribute) and elements.attr == "shape"
-            ):
-                return None
-            target, element = (ast.Name("element", context) for context in (ast.Store(), ast.Load()))
+            match elements:
+                case ast.Starred() | ast.Tuple() | ast.Attribute(attr="shape"):
+                    return None
+                case ast.GeneratorExp(element, generators):
+                    return placed(ast.ListComp(element, generators), value)
+            target, element = (_of_each(elements, meaning, context) for context in (ast.Store(), ast.Load()))
             return placed(ast.ListComp(element, [ast.comprehension(target, elements, [], 0)]), value)
     return None
+
+
+def _of_each(elements: ast.expr, meaning: Meaning, context: ast.expr_context) -> ast.expr:
+    """The name of what there is for each iteration over an expression, or a tuple of several."""
+    match elements:
+        case ast.Call(function, [_], []) if meaning(function) is builtins.enumerate:
+            count = 2
+        case ast.Call(function, [_, *_] as arguments, _) if meaning(function) is builtins.zip:
+            count = len(arguments)
+        case _:
+            return ast.Name("element", context)
+    return ast.Tuple([ast.Name(f"element_{place}", context) for place in range(count)], context)
 
 
 def with_displays_as_loops(
