@@ -12,11 +12,12 @@ import pytest
 
 import polytune
 from polytune import kernel_modules, pipeline
-from polytune.pipeline import AT_ONCE, ORDERS_AT_ONCE, Stages
+from polytune.pipeline import AT_ONCE, Stages
 from polytune.runtime.modules.cache import ModuleCache
 from polytune.schedule.candidate import candidate_schedules
 from polytune.schedule.orders import banded
 from polytune.schedule.orders.banded import BANDED
+from polytune.schedule.orders.source import SOURCE
 from polytune.signature import Signature, parse_type
 from tests.schedule.kernels import POLYBENCH, SMALL, legal_candidates
 
@@ -97,7 +98,7 @@ def bands(node: isl.ScheduleNode) -> list[int]:
     return own + [each for place in range(node.n_children()) for each in bands(node.child(place))]
 
 
-ORDERS = ORDERS_AT_ONCE[:2]
+ORDERS = (SOURCE, BANDED)
 """The source order, and that with loops joined in bands."""
 
 JOINED = {products: [2, 1], updates: [1, 1, 3], of_one_row: [2, 1], backwards: [1, 1, 2, 1]}
