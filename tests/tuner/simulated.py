@@ -46,6 +46,11 @@ class Surroundings:
 QUIET = Surroundings(0.0, 0.0, 1.5, 1.0, 1.0, 1.0)
 
 
+def new_tuner(space: Space, **options: Any) -> OnlineTuner:
+    """A tuner on a clock that stands still: proposals that this machine was slow to make are not charged as lost."""
+    return OnlineTuner(space, clock=lambda: 0.0, **options)
+
+
 class Kernel:
     """A kernel with random costs.
 

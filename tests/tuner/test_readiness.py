@@ -7,6 +7,7 @@ import pytest
 
 from polytune.tuner import Budget, Configuration, Integer, Is, Nominal, OnlineTuner, Space
 from polytune.tuner.prospects import expected_improvement
+from tests.tuner.simulated import new_tuner
 
 SPACE = Space([Nominal("version", ("a", "b", "c"))])
 SECONDS = {"a": 4.0, "b": 2.0, "c": 3.0}
@@ -24,7 +25,7 @@ def never(configuration: Configuration) -> bool:
 
 
 def test_until_a_configuration_is_ready_the_best_is_chosen():
-    tuner, asked = OnlineTuner(SPACE), []
+    tuner, asked = new_tuner(SPACE), []
 
     def is_ready(configuration: Configuration) -> bool:
         asked.append(configuration)
@@ -34,12 +35,12 @@ def test_until_a_configuration_is_ready_the_best_is_chosen():
     first = next(configuration for configuration in made if configuration != A)
     assert asked[:6] == [first] * 6, "one configuration is waited for, and no other begun"
     assert set(made[: made.index(first)]) == {A}
-    tuner_that_need_not_wait = OnlineTuner(SPACE)
+    tuner_that_need_not_wait = new_tuner(SPACE)
     assert first in [call(tuner_that_need_not_wait) for _ in range(4)]
 
 
 def test_what_never_becomes_ready_is_no_trial():
-    tuner = OnlineTuner(SPACE, clock=lambda: 0.0)  # long proposals would be charged
+    tuner = new_tuner(SPACE)
     assert {call(tuner, never) for _ in range(50)} == {A}
     told = tuner.statistics()
     assert (told.explored, told.lost_seconds) == (1, 0.0)
@@ -47,12 +48,12 @@ def test_what_never_becomes_ready_is_no_trial():
 
 
 def test_with_nothing_known_nobody_is_asked():
-    tuner = OnlineTuner(SPACE, starts=[C])
+    tuner = new_tuner(SPACE, starts=[C])
     assert tuner.choose(never) == C
 
 
 def test_the_best_is_not_asked_about():
-    tuner, asked = OnlineTuner(SPACE), []
+    tuner, asked = new_tuner(SPACE), []
 
     def is_ready(configuration: Configuration) -> bool:
         asked.append(configuration)
@@ -67,7 +68,7 @@ def test_the_best_is_not_asked_about():
 
 
 def test_a_disturbed_trial_is_made_again():
-    tuner = OnlineTuner(SPACE)
+    tuner = new_tuner(SPACE)
     while call(tuner) == A:
         pass
     undisturbed = tuner.ranking()
@@ -81,7 +82,7 @@ def test_a_disturbed_trial_is_made_again():
 
 
 def test_the_first_call_is_measured_again_where_it_was_disturbed():
-    tuner = OnlineTuner(SPACE)
+    tuner = new_tuner(SPACE)
     call(tuner, factor=100.0, disturbed=True)
     assert tuner.best is None
     call(tuner)
@@ -89,7 +90,7 @@ def test_the_first_call_is_measured_again_where_it_was_disturbed():
 
 
 def test_what_disturbed_calls_lost_is_charged():
-    tuner = OnlineTuner(SPACE)
+    tuner = new_tuner(SPACE)
     for _ in range(3):
         call(tuner, never)
     before = tuner.statistics()
@@ -102,7 +103,7 @@ def test_what_disturbed_calls_lost_is_charged():
 
 def test_a_disturbed_machine_has_not_changed():
     """What slows calls down while something is compiled does not make the search start again."""
-    tuner = OnlineTuner(SPACE)
+    tuner = new_tuner(SPACE)
     while not tuner.converged:
         call(tuner)
     for _ in range(200):
@@ -148,7 +149,7 @@ def tiled_call(tuner: OnlineTuner, compilers: Compilers, *, slowdown: float = 1.
 
 
 def test_calls_go_on_while_the_first_choice_is_compiled():
-    tuner, compilers = OnlineTuner(TILED, opening=LIGHT), Compilers()
+    tuner, compilers = new_tuner(TILED, opening=LIGHT), Compilers()
     assert [tiled_call(tuner, compilers, slowdown=3.0) for _ in range(20)] == [LIGHT] * 20
     told = tuner.statistics()
     assert (told.explored, told.lost_seconds, told.preparing) == (0, 0.0, HEAVY)
@@ -159,17 +160,17 @@ def test_calls_go_on_while_the_first_choice_is_compiled():
 
 
 def test_a_first_choice_that_is_ready_needs_no_other():
-    tuner, compilers = OnlineTuner(TILED, opening=LIGHT), Compilers()
+    tuner, compilers = new_tuner(TILED, opening=LIGHT), Compilers()
     compilers.ready.add("heavy")
     assert tiled_call(tuner, compilers) == HEAVY
 
 
 def test_a_first_choice_is_waited_for_where_nothing_is_compiled_beside():
-    assert OnlineTuner(TILED, opening=LIGHT).choose() == HEAVY
+    assert new_tuner(TILED, opening=LIGHT).choose() == HEAVY
 
 
 def test_the_first_choice_is_run_though_no_trial_is_allowed():
-    tuner, compilers = OnlineTuner(TILED, opening=LIGHT, budget=0), Compilers()
+    tuner, compilers = new_tuner(TILED, opening=LIGHT, budget=0), Compilers()
     assert tiled_call(tuner, compilers) == LIGHT
     compilers.ready.add("heavy")
     assert [tiled_call(tuner, compilers) for _ in range(20)] == [HEAVY] * 20
@@ -177,7 +178,7 @@ def test_the_first_choice_is_run_though_no_trial_is_allowed():
 
 
 def test_what_another_version_is_compiled_for_does_not_keep_numbers_from_being_tried():
-    tuner, compilers = OnlineTuner(TILED), Compilers()
+    tuner, compilers = new_tuner(TILED), Compilers()
     compilers.ready.add("heavy")
     made = [tiled_call(tuner, compilers, slowdown=1.5) for _ in range(60)]
     assert compilers.begun == ["other"]
@@ -191,7 +192,7 @@ def test_what_another_version_is_compiled_for_does_not_keep_numbers_from_being_t
 
 
 def test_what_is_tried_amid_disturbance_is_run_in_turns_with_the_best():
-    tuner, compilers = OnlineTuner(TILED), Compilers()
+    tuner, compilers = new_tuner(TILED), Compilers()
     compilers.ready.add("heavy")
     made = []
     for _ in range(40):
@@ -202,7 +203,7 @@ def test_what_is_tried_amid_disturbance_is_run_in_turns_with_the_best():
 
 
 def test_times_amid_a_disturbance_too_large_are_not_learned():
-    tuner, compilers = OnlineTuner(TILED), Compilers()
+    tuner, compilers = new_tuner(TILED), Compilers()
     compilers.ready.add("heavy")
     for _ in range(40):
         tiled_call(tuner, compilers, slowdown=50.0)
@@ -212,7 +213,7 @@ def test_times_amid_a_disturbance_too_large_are_not_learned():
 def test_versions_are_compiled_one_after_the_other_the_quickest_first():
     space = Space([Nominal("version", ("a", "b", "c", "d"))])
     seconds = {"a": 9.0, "b": 5.0, "c": 1.0, "d": 3.0}
-    tuner = OnlineTuner(space, compilation=lambda configuration: seconds[configuration["version"]])
+    tuner = new_tuner(space, compilation=lambda configuration: seconds[configuration["version"]])
     compilers = Compilers()
     compilers.ready = {"a"}
     for number in range(3000):
@@ -229,7 +230,7 @@ def test_versions_are_compiled_one_after_the_other_the_quickest_first():
 def compiled(prediction, seconds: dict[str, float], call: float = 0.1) -> list[str]:
     """In which order versions are compiled beside calls of so many seconds."""
     space = Space([Nominal("version", ("a", "b", "c", "d", "e"))])
-    tuner = OnlineTuner(space, compilation=lambda each: seconds[each["version"]], prediction=prediction)
+    tuner = new_tuner(space, compilation=lambda each: seconds[each["version"]], prediction=prediction)
     compilers = Compilers()
     compilers.ready = {"a"}
     for number in range(4000):
@@ -268,11 +269,10 @@ def begun_after(call: float, expected: float, most: int, scale: float = 1.0, **s
     calls do."""
     space = Space([Nominal("version", ("a", "b"))])
     predicted = {"a": scale * call, "b": scale * expected * call}
-    tuner = OnlineTuner(
+    tuner = new_tuner(
         space,
         compilation=lambda configuration: 1.0,
         prediction=lambda configuration: predicted[configuration["version"]],
-        clock=lambda: 0.0,
         **settings,
     )
     compilers = Compilers()
@@ -320,7 +320,7 @@ def test_the_expected_improvement_is_a_mean(expected: float):
 
 def test_compiling_beside_begins_when_calls_have_taken_a_multiple():
     """Where a compilation is taken to make calls 0.5 s longer, and a fifth of their time may be lost to compilers."""
-    tuner, compilers = OnlineTuner(SPACE, compilation=lambda configuration: 1.0), Compilers()
+    tuner, compilers = new_tuner(SPACE, compilation=lambda configuration: 1.0), Compilers()
     compilers.ready = {"a"}
     calls = 0
     while not compilers.begun:
@@ -331,7 +331,7 @@ def test_compiling_beside_begins_when_calls_have_taken_a_multiple():
 
 
 def test_trials_are_told_in_the_order_of_time():
-    tuner, compilers = OnlineTuner(TILED, opening=LIGHT, budget=Budget.unlimited()), Compilers()
+    tuner, compilers = new_tuner(TILED, opening=LIGHT, budget=Budget.unlimited()), Compilers()
     for number in range(60):
         tiled_call(tuner, compilers)
         if number == 4:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from polytune.runtime.tuning.learned import explain_statistics
-from polytune.tuner import Nominal, OnlineTuner, Space
+from polytune.tuner import Nominal, Space
+from tests.tuner.simulated import new_tuner
 
 SPACE = Space([Nominal("version", ("a", "b", "c"))])
 SECONDS = {"a": 2.0, "b": 1.0, "c": 3.0}
@@ -21,18 +22,18 @@ def call(tuner, is_ready=None, **report):
 
 
 def test_before_the_first_call():
-    assert told(OnlineTuner(SPACE)) == "tuning for n=8: no call measured yet"
+    assert told(new_tuner(SPACE)) == "tuning for n=8: no call measured yet"
 
 
 def test_calls_that_taught_nothing_are_calls():
-    tuner = OnlineTuner(SPACE)
+    tuner = new_tuner(SPACE)
     for _ in range(300):
         call(tuner, disturbed=True)
     assert told(tuner).startswith("tuning for n=8: 300 calls, 600 s in all, and nothing learned yet: something was")
 
 
 def test_what_was_tried_comes_in_order_of_its_time():
-    tuner = OnlineTuner(SPACE)
+    tuner = new_tuner(SPACE)
     while not tuner.converged:
         call(tuner)
     lines = told(tuner).splitlines()
@@ -43,7 +44,7 @@ def test_what_was_tried_comes_in_order_of_its_time():
 
 
 def test_what_is_waited_for_and_what_was_disturbed_is_said():
-    tuner = OnlineTuner(SPACE)
+    tuner = new_tuner(SPACE)
     call(tuner)
     while tuner.statistics().preparing is None:
         call(tuner, lambda configuration: False)
@@ -54,7 +55,7 @@ def test_what_is_waited_for_and_what_was_disturbed_is_said():
 
 
 def test_why_nothing_is_tried_is_said():
-    tuner = OnlineTuner(SPACE, budget=0)
+    tuner = new_tuner(SPACE, budget=0)
     for _ in range(5):
         call(tuner)
     lines = told(tuner).splitlines()
@@ -68,7 +69,7 @@ def test_why_nothing_is_tried_is_said():
     [(80, "s more than it has saved so far (of it compiling 79 s)"), (400, "s more than that")],
 )
 def test_what_tuning_has_cost_and_saved_is_said_without_signs(calls, balance):
-    tuner, compiled = OnlineTuner(SPACE), {"a"}
+    tuner, compiled = new_tuner(SPACE), {"a"}
     for _ in range(calls):
         configuration = tuner.choose()
         version = configuration["version"]
@@ -79,7 +80,7 @@ def test_what_tuning_has_cost_and_saved_is_said_without_signs(calls, balance):
 
 
 def test_a_call_that_moves_arrays_is_counted_and_the_trial_goes_on():
-    tuner = OnlineTuner(SPACE)
+    tuner = new_tuner(SPACE)
     call(tuner)
     while (configuration := tuner.choose())["version"] == "a":
         tuner.report(configuration, 2.0)
@@ -93,7 +94,7 @@ def test_a_call_that_moves_arrays_is_counted_and_the_trial_goes_on():
 
 
 def test_what_was_tried_is_listed_in_the_order_of_time():
-    tuner = OnlineTuner(SPACE)
+    tuner = new_tuner(SPACE)
     while not tuner.converged:
         call(tuner)
     lines = told(tuner).splitlines()
