@@ -67,7 +67,7 @@ def kmer_counts(sequence, k):
         if base > 3:
             length = 0
             continue
-        code = ((code << 2) | base) & mask
+        code = ((code << 2) | int(base)) & mask
         length += 1
         if length >= k:
             counts[code] += 1
