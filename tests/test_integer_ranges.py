@@ -71,7 +71,86 @@ def function_of_arrays(A, B, m):
     B[:] = np.bitwise_xor(A, m)
 
 
+def under_condition(A, B, m):
+    for i in range(A.shape[0]):
+        if A[i] > 3:
+            B[i] = A[i] | m
+
+
+def behind_continue(A, B, m):
+    for i in range(A.shape[0]):
+        if A[i] <= 3:
+            continue
+        B[i] = A[i] ^ m
+
+
+def in_while(A, B, m):
+    for i in range(A.shape[0]):
+        tries = 0
+        while A[i] > tries:
+            tries += 2
+            B[i] = A[i] & m
+
+
+def in_test(A, B, m):
+    for i in range(A.shape[0]):
+        tries = 0
+        while tries < 3 and (A[i] & m) > tries:
+            tries += 1
+        B[i] = tries
+
+
+def in_choice(A, B, m):
+    for i in range(A.shape[0]):
+        B[i] = A[i] | m if A[i] > 3 else A[i]
+
+
+def in_conjunction(A, B, m):
+    for i in range(A.shape[0]):
+        if A[i] > 3 and (A[i] | m) > 6:
+            B[i] = 1
+
+
+def chosen(x, m):
+    if x > 3:
+        return x | m
+    return x
+
+
+def in_helper(A, B, m):
+    for i in range(A.shape[0]):
+        B[i] = chosen(A[i], m)
+
+
+def by_mask(A, B, m):
+    B[A > 3] = m
+
+
+def by_subscripts(A, B, m):
+    if A.shape[0] > 3:
+        B[np.arange(3)] = m
+
+
+def listed(A, B, m):
+    B[:] = np.array([m, 1], dtype=A.dtype)[0]
+
+
+def greatest(A, B, m):
+    B[:] = A.max(initial=m)
+
+
 KERNELS = [
+    under_condition,
+    behind_continue,
+    in_while,
+    in_test,
+    in_choice,
+    in_conjunction,
+    in_helper,
+    by_mask,
+    by_subscripts,
+    listed,
+    greatest,
     masked,
     shifted,
     stored,
@@ -119,6 +198,80 @@ def _error_of(function: Callable[..., None], *arguments: Any) -> type[Exception]
     except OverflowError:
         return OverflowError
     return None
+
+
+@pytest.mark.parametrize("function", [under_condition, behind_continue, in_while, in_choice, in_conjunction, in_helper])
+def test_calls_are_refused_as_if_data_came_to_all_statements(function: Callable[..., None]) -> None:
+    A, B = np.zeros(6, np.uint8), np.full(6, 5, np.uint8)
+    with pytest.raises(IntegerRangeError, match="the Python integer 300, which uint8 cannot hold"):
+        kernel(function)(A, B, 300)
+    np.testing.assert_array_equal(B, 5)
+    compiled, expected = kernel(function), np.full(6, 5, np.uint8)
+    compiled(A, B, 200)
+    function(A, expected, 200)
+    np.testing.assert_array_equal(B, expected)
+
+
+def within_branch(A, B, m):
+    for i in range(A.shape[0]):
+        if A[i] > 3 and m >= 0 and m < 256:
+            B[i] = A[i] | m
+
+
+def within_choices(A, B, m):
+    for i in range(A.shape[0]):
+        B[i] = (A[i] | m if m < 256 else 1) if m >= 0 else 2
+
+
+def within_conjunctions(A, B, m):
+    for i in range(A.shape[0]):
+        B[i] = m > 255 or m < 0 or (A[i] ^ m) > 6
+
+
+def within_power(A, B, m):
+    for i in range(A.shape[0]):
+        if A[i] > 3:
+            B[i] = 2**m if m >= 0 and m < 8 else 3
+
+
+def narrowed(x, m):
+    y = x
+    if m >= 0 and m < 256:
+        y = x ^ m
+    return y
+
+
+def within_helper(A, B, m):
+    for i in range(A.shape[0]):
+        B[i] = narrowed(A[i], m)
+
+
+GUARDED = [within_branch, within_choices, within_conjunctions, within_power, within_helper]
+
+
+@pytest.mark.parametrize("function", GUARDED, ids=lambda function: function.__name__)
+def test_conditions_on_arguments_are_respected(function: Callable[..., None]) -> None:
+    compiled = kernel(function)
+    for m in (-1, 0, 7, 8, 255, 256, 1000):
+        A, expected, B = np.arange(6, dtype=np.uint8), np.full(6, 5, np.uint8), np.full(6, 5, np.uint8)
+        function(A, expected, m)
+        compiled(A, B, m)
+        np.testing.assert_array_equal(B, expected)
+
+
+def test_exponents_are_looked_at_where_data_decide() -> None:
+    def raised(A, B, n):
+        for i in range(A.shape[0]):
+            B[i] = A[i] ** n if A[i] > 3 else 1
+
+    A, expected, B = np.arange(6), np.zeros(6, np.int64), np.zeros(6, np.int64)
+    kernel(raised)(A, B, 3)
+    raised(A, expected, 3)
+    np.testing.assert_array_equal(B, expected)
+    B[:] = 5
+    with pytest.raises(ArgumentError, match="with a negative exponent: -3"):
+        kernel(raised)(A, B, -3)
+    np.testing.assert_array_equal(B, 5)
 
 
 def test_the_remedy_works() -> None:
@@ -182,3 +335,18 @@ def test_comparisons_and_floats_take_any_integer() -> None:
     kernel(compared)(A, B, 300)
     compared(A, expected, 300)
     np.testing.assert_array_equal(B, expected)
+
+
+def test_conditions_on_floats_that_no_integer_is_say_nothing_of_integers() -> None:
+    def counted(A, B, x, m):
+        for i in range(A.shape[0]):
+            B[i] = A[i] | m if x < np.inf and x != np.nan and x > 0.5 else A[i]
+
+    A = np.arange(6, dtype=np.uint8)
+    for x in (0.25, 3.0, np.inf):
+        expected, B = np.zeros(6, np.uint8), np.zeros(6, np.uint8)
+        counted(A, expected, x, 7)
+        kernel(counted)(A, B, x, 7)
+        np.testing.assert_array_equal(B, expected)
+    with pytest.raises(IntegerRangeError):
+        kernel(counted)(A, A.copy(), 3.0, 300)

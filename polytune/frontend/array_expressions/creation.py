@@ -129,8 +129,15 @@ def _array(call: ArrayCall) -> Operand:
     if "a" in call.arguments and isinstance(call.arguments["a"], ast.ListComp):
         elements = comprehension(call.frame, call.arguments["a"], call.evaluate)
         return elements if not call.given("dtype") else _converted(call, elements)
-    array = call.array("a")
+    array = _array_of(call)
     return array if _is_itself(call, array) else _converted(call, array)
+
+
+def _array_of(call: ArrayCall) -> ArrayValue:
+    """The argument as an array; a number is one that the type asked for can hold."""
+    value = call.value("a")
+    require_range(call.frame, call.node, value, call.dtype("dtype", value.dtype))
+    return as_array(value)
 
 
 def _is_itself(call: ArrayCall, array: ArrayValue) -> bool:
@@ -174,6 +181,8 @@ def display(frame: Frame, node: ast.List | ast.Tuple, evaluate: Evaluate, dtype:
     shape = (*(integer(length) for length in lengths), *first)
     if dtype is None:
         dtype = _common_type(values)
+    for cell, value in zip(cells, values, strict=True):
+        require_range(frame, cell, value, dtype)
     region = allocate(frame, node, shape, dtype)
     for place, array in enumerate(arrays):
         outer = [integer(int(part)) for part in np.unravel_index(place, lengths)]
@@ -212,12 +221,8 @@ def _cells(frame: Frame, node: ast.List | ast.Tuple) -> tuple[tuple[int, ...], l
 @compiles(np.asarray, "a", "dtype")
 @compiles(np.ascontiguousarray, "a", "dtype")
 def _asarray(call: ArrayCall) -> Operand:
-    array = call.array("a")
-    return array if call.dtype("dtype", array.dtype) == array.dtype else _converted_copy(call)
-
-
-def _converted_copy(call: ArrayCall) -> Operand:
-    return _converted(call, call.array("a"))
+    array = _array_of(call)
+    return array if call.dtype("dtype", array.dtype) == array.dtype else _converted(call, array)
 
 
 def _converted(call: ArrayCall, array: ArrayValue) -> Operand:

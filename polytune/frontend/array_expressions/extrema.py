@@ -13,7 +13,7 @@ from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import as_array, cast_array, computed, elementwise
 from polytune.frontend.array_expressions.rearrangements import reshaped
 from polytune.frontend.array_expressions.reductions import Reduced, ResultPlace, folded, reduced_operand, truth_of
-from polytune.frontend.array_expressions.sizes import require, shape_text
+from polytune.frontend.array_expressions.sizes import require, require_range, shape_text
 from polytune.frontend.array_expressions.temporaries import emit, kept, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Subscripts, Sum, Term
 from polytune.frontend.expression import Branch, Compare, Expression, Iterator, Logical
@@ -90,6 +90,7 @@ def _with_initial(call: ArrayCall, found: Operand, function: np.ufunc) -> Operan
     if not call.given("initial"):
         return found
     initial = call.value("initial")
+    require_range(call.frame, call.node, initial, found.dtype)
     operands = [computed(call.frame, call.node, found), initial]
     return elementwise(
         call.frame,

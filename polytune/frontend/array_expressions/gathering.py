@@ -13,6 +13,7 @@ from polytune.frontend.array_expressions.data_subscripts import from_either_end
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed
 from polytune.frontend.array_expressions.readers import Evaluate, Number
 from polytune.frontend.array_expressions.shapes import agree, broadcast, stretched, without_ones
+from polytune.frontend.array_expressions.sizes import require_range
 from polytune.frontend.array_expressions.slices import complete, is_ellipsis, is_none, is_whole, sliced
 from polytune.frontend.array_expressions.temporaries import assigned_element, emit, kept, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Shape, Subscripts
@@ -187,6 +188,7 @@ def scatter(frame: Frame, node: ast.stmt, target: Gathered, value: Operand, symb
             "give the result a name, and assign to elements of that",
         )
     new = computed(frame, node, arithmetic(frame, node, symbol, target.value(), value) if symbol else value)
+    require_range(frame, node, new, target.base.dtype)
     if symbol:
         check_update(frame, node, symbol, target.base, (value.dtype, new.dtype))
     array = as_array(new)

@@ -15,6 +15,7 @@ from polytune.frontend.array_expressions.data_subscripts import written
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, chosen, computed, elementwise
 from polytune.frontend.array_expressions.readers import Evaluate, Number
 from polytune.frontend.array_expressions.shapes import agree
+from polytune.frontend.array_expressions.sizes import require_range
 from polytune.frontend.array_expressions.slices import complete, is_ellipsis, is_none, part_of, subscripts_of
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept
@@ -231,6 +232,7 @@ def store_masked(frame: Frame, node: ast.AST, masked: Masked, value: Operand, sy
     target = masked.target
     value = value.values if isinstance(value, Selection) else computed(frame, node, value)
     new = computed(frame, node, arithmetic(frame, node, symbol, target, value) if symbol else value)
+    require_range(frame, node, new, target.dtype)
     if symbol:
         check_update(frame, node, symbol, target, (value.dtype, new.dtype))
     writer = getattr(node, "writer", None)

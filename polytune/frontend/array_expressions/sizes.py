@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import islpy as isl
@@ -243,8 +244,32 @@ def require_size(frame: Frame, node: ast.AST, size: Expression) -> None:
     require(frame, node, Compare(">=", size, ZERO), text, (f"{text}: ", size), "pass sizes of 0 or more")
 
 
+def affine_parts(frame: Frame, test: Value) -> tuple[Expression, ...]:
+    """What a condition says of sizes and loop variables, where it holds.
+
+    Args:
+        frame: where it stands.
+        test: the condition.
+    """
+    whole = test.expression
+    operands = whole.operands if isinstance(whole, Logical) and whole.operator == "and" else (whole,)
+    return tuple(as_condition(each) for each in operands if frame.kernel.affine.is_condition(each))
+
+
+def supposing(frame: Frame, test: Value) -> Frame:
+    """The same place for what is evaluated only where a condition holds, for which no statement may be made.
+
+    Args:
+        frame: where the condition stands.
+        test: the condition.
+    """
+    return replace(frame, pure=True, supposed=(*frame.supposed, *affine_parts(frame, test)))
+
+
 def require_exponent(frame: Frame, node: ast.AST, base: ScalarKind, exponent: Value) -> None:
     """See to it that the exponent of a power of integers is 0 or more, where it does not depend on data.
+
+    Where data decide whether it is come to, calls are refused as if it were.
 
     Args:
         frame: where it is to hold.
@@ -256,18 +281,21 @@ def require_exponent(frame: Frame, node: ast.AST, base: ScalarKind, exponent: Va
     if dtype not in INTEGERS or dtype.startswith("u") or exponent.constant is not None:
         return
     least = Compare(">=", exponent.expression, ZERO)
-    if frame.pure or frame.conditional or frame.opaque or not frame.kernel.affine.is_condition(as_condition(least)):
+    if not frame.kernel.affine.is_condition(as_condition(least)):
         return
     text = f"{frame.source.segment(node)} of integers with a negative exponent"
     remedy = "make a float of the base first: float(x) ** n"
     reason = "it is a float in Python, and NumPy raises an error here"
-    require(frame, node, least, text, (f"{text}: ", exponent.expression), remedy, reason=reason)
+    parts = (f"{text}: ", exponent.expression)
+    require(_where_evaluated(frame), node, least, text, parts, remedy, reason=reason)
 
 
 def require_range(frame: Frame, node: ast.AST, value: Operand, dtype: str) -> None:
     """See to it that a Python integer is one of a NumPy type that it is to become, where it does not depend on data.
 
-    What depends on data wraps round, as a test of each element would cost more than what is done with it.
+    An integer that depends on data wraps round, as a test of each element would cost more than what is done with it.
+    Where data decide whether a statement is come to, calls are refused as if it were: an error that says what to do is
+    better than numbers that are silently others than Python's.
 
     Args:
         frame: where it is to hold.
@@ -279,7 +307,7 @@ def require_range(frame: Frame, node: ast.AST, value: Operand, dtype: str) -> No
         return
     if dtype not in INTEGERS or dtype == "int64":
         return
-    if frame.pure or frame.conditional or frame.opaque or not frame.kernel.affine.is_function(value.expression):
+    if not frame.kernel.affine.is_function(value.expression):
         return
     limits = np.iinfo(dtype)
     text = size_text(frame.kernel, value.expression)
@@ -290,7 +318,12 @@ def require_range(frame: Frame, node: ast.AST, value: Operand, dtype: str) -> No
     least = Compare(">=", value.expression, integer(limits.min))
     greatest_one = Compare("<=", value.expression, integer(limits.max))
     for condition in (least,) if dtype == "uint64" else (least, greatest_one):
-        require(frame, node, condition, what, parts, remedy, reason=reason, is_of_sizes=False)
+        require(_where_evaluated(frame), node, condition, what, parts, remedy, reason=reason, is_of_sizes=False)
+
+
+def _where_evaluated(frame: Frame) -> Frame:
+    """The same place with what is supposed of it known to hold, as nothing is evaluated where it does not."""
+    return replace(frame, holds=(*frame.holds, *frame.supposed), supposed=()) if frame.supposed else frame
 
 
 def _test(frame: Frame, node: ast.AST, condition: Expression, what: str) -> None:

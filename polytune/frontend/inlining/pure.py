@@ -6,10 +6,11 @@ import ast
 from collections.abc import Collection, Sequence
 
 from polytune.frontend import promotion
+from polytune.frontend.array_expressions.sizes import supposing
 from polytune.frontend.lowering.frame import Frame, assigned_names
 from polytune.frontend.lowering.meanings import Meaning, ObjectBinding, ValueBinding
 from polytune.frontend.lowering.names import outside_object
-from polytune.frontend.promotion import Value
+from polytune.frontend.promotion import Value, negation
 from polytune.frontend.scalars.numbers import condition, read
 from polytune.frontend.scalars.objects import known_object
 from polytune.frontend.scalars.operators import combined, operator_symbol
@@ -137,16 +138,22 @@ def _returns(body: Sequence[ast.stmt]) -> bool:
     return any(isinstance(node, ast.Return) for statement in body for node in all_nodes(statement))
 
 
+def _branches(frame: Frame, chosen: Value) -> tuple[Frame, Frame]:
+    """Where a condition holds, and where it does not, each with its own copy of the bindings."""
+    return supposing(frame, chosen).inside(), supposing(frame, negation(chosen)).inside()
+
+
 def _choose(frame: Frame, chosen: Value, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> Value | None:
     """A branch that returns: a choice between what both ways return."""
-    left = evaluate(frame.inside(pure=True), then)
-    right = evaluate(frame.inside(pure=True), otherwise)
+    left, right = (
+        evaluate(branch, body) for branch, body in zip(_branches(frame, chosen), (then, otherwise), strict=True)
+    )
     return None if left is None or right is None else promotion.select(chosen, left, right)
 
 
 def _assign_choices(frame: Frame, chosen: Value, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> None:
     """Evaluate a branch that only assigns: names become choices, without a value where a side leaves them so."""
-    left, right = frame.inside(pure=True), frame.inside(pure=True)
+    left, right = _branches(frame, chosen)
     evaluate(left, then)
     evaluate(right, otherwise)
     for name in assigned_names([*then, *otherwise]):

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from polytune.frontend.array_expressions.assigning import make_own
 from polytune.frontend.array_expressions.sides import branch_key, is_of_all, make_common
+from polytune.frontend.array_expressions.sizes import affine_parts
 from polytune.frontend.expression import (
     Binary,
     Compare,
@@ -275,7 +276,7 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
         return
     on_data = frame.on_data or not frame.kernel.affine.is_condition(chosen.expression)
     then, otherwise = (
-        frame.inside(conditional=True, on_data=on_data, holds=(*frame.holds, *_affine_parts(frame, test)))
+        frame.inside(conditional=True, on_data=on_data, holds=(*frame.holds, *affine_parts(frame, test)))
         for test in (chosen, negation(chosen))
     )
     lower(then, node.body)
@@ -305,12 +306,6 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
             binding = replace(binding, branches=binding.branches | {branch_key(frame, node, name)})
         if binding is not None:
             frame.bindings[name] = binding
-
-
-def _affine_parts(frame: Frame, test: Value) -> tuple[Expression, ...]:
-    """Return what a condition says of sizes and loop variables, where it holds."""
-    affine, _ = _split(frame, test.expression, False)
-    return () if affine is None else (as_condition(affine),)
 
 
 def _split(frame: Frame, test: Expression, has_else: bool) -> tuple[Expression | None, Expression | None]:

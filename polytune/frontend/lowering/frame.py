@@ -367,6 +367,7 @@ class Frame:
         pinned: the names of arrays that later iterations of loops around may read as they are left.
         ranges: the values of the iterators, outermost first.
         holds: the affine conditions that hold here.
+        supposed: the affine conditions under which alone what is being read is evaluated, where it is pure.
         exits: what it returns, and where.
     """
 
@@ -388,6 +389,7 @@ class Frame:
     pinned: frozenset[str] = frozenset()
     ranges: tuple[LoopRange, ...] = ()
     holds: tuple[Expression, ...] = ()
+    supposed: tuple[Expression, ...] = ()
     exits: Exits = field(default_factory=Exits)
 
     def unique(self, name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from polytune.frontend.array_expressions.masks import either
 from polytune.frontend.array_expressions.operators import operation, unary
 from polytune.frontend.array_expressions.reading import attribute, is_shape, mentions_arrays, subscripted
 from polytune.frontend.array_expressions.reading import call as call_of_arrays
+from polytune.frontend.array_expressions.sizes import supposing
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.array_expressions.views import whole
 from polytune.frontend.expression import Cast, Element, Select, walk
@@ -115,12 +115,13 @@ def _choice(frame: Frame, node: ast.IfExp) -> Operand:
     test = condition(frame, node.test)
     if test.constant is not None:
         return evaluate(frame, node.body if test.constant else node.orelse)
-    branch = replace(frame, pure=True)
+    branches = supposing(frame, test), supposing(frame, promotion.negation(test))
+    both = tuple(zip(branches, (node.body, node.orelse), strict=True))
     if mentions_arrays(frame, node.body) or mentions_arrays(frame, node.orelse):
-        sides = [computed(branch, side, evaluate(branch, side)) for side in (node.body, node.orelse)]
+        sides = [computed(branch, side, evaluate(branch, side)) for branch, side in both]
         if any(isinstance(side, ArrayValue) and side.shape for side in sides):
             return either(frame, node, test, *sides)
-    return promotion.select(test, read(branch, node.body), read(branch, node.orelse), evaluated=True)
+    return promotion.select(test, *(read(branch, side) for branch, side in both), evaluated=True)
 
 
 def _refuse_lists(frame: Frame, node: ast.BinOp, left: Operand, right: Operand) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.operators import ambiguous
+from polytune.frontend.array_expressions.sizes import supposing
 from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.expression import (
     Binary,
@@ -104,13 +105,20 @@ def _extents_multiplied(frame: Frame, expression: Expression) -> list[Expression
     return None
 
 
+def _behind(frame: Frame, node: ast.BoolOp, operand: Value) -> Frame:
+    """Where the next operand of ``and`` or ``or`` is looked at: where this one decides nothing."""
+    test = promotion.truth(operand)
+    return supposing(frame, test if isinstance(node.op, ast.And) else promotion.negation(test))
+
+
 def _conjunction_of_conditions(frame: Frame, node: ast.BoolOp) -> Value:
     """Return whether ``and`` and ``or`` hold; what Python never comes to is not looked at."""
     operands: list[Value] = []
     for operand in node.values:
-        operands.append(condition(replace(frame, pure=True) if operands else frame, operand))
+        operands.append(condition(frame, operand))
         if operands[-1].constant == isinstance(node.op, ast.Or):
             break
+        frame = _behind(frame, node, operands[-1])
     return promotion.logical("and" if isinstance(node.op, ast.And) else "or", operands)
 
 
@@ -119,9 +127,8 @@ def conjunction(frame: Frame, node: ast.BoolOp) -> Value:
     symbol = "and" if isinstance(node.op, ast.And) else "or"
     operands: list[Value] = []
     for operand in node.values:
-        inner = replace(frame, pure=True) if operands else frame
-        known = known_object(inner, operand)
-        value = read(inner, operand) if known is None else promotion.constant(bool(known.value))
+        known = known_object(frame, operand)
+        value = read(frame, operand) if known is None else promotion.constant(bool(known.value))
         if promotion.truth(value).constant == (symbol == "and"):
             if operand is node.values[-1]:
                 operands.append(value)
@@ -129,6 +136,7 @@ def conjunction(frame: Frame, node: ast.BoolOp) -> Value:
         operands.append(value)
         if promotion.truth(value).constant is not None:
             break
+        frame = _behind(frame, node, value)
     chosen = operands[-1]
     if all(each.dtype == "bool" for each in operands):
         return promotion.logical(symbol, operands)
