@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -92,42 +92,76 @@ class LoopStack:
         # The next iteration reaches into vectors that are more than a step.
         within = min(vectors, max(1, math.ceil(step * pitch / LINE_BYTES)))
         of_line = max(1.0, LINE_BYTES / (pitch * step))
-        found, product = [0.0] * (depth + 1), 1.0
+        subscripts = [_Values.at_one_place(subscript, self.steps, along) for subscript in combined]
+        found, product, most = [0.0] * (depth + 1), 1.0, 1.0
         for outer in range(depth, -1, -1):
-            if outer in loops:
-                product *= self.trips[outer]
+            if outer < depth:
+                if outer not in varying:
+                    found[outer] = found[outer + 1]
+                    continue
+                for each in subscripts:
+                    each.take_in(outer, self.spans, self.trips)
+                if outer in loops:
+                    product *= self.trips[outer]
+                most *= self.trips[outer] * self.steps[outer]
             is_inside = goes_along and along >= outer
             near, elements = self.trips[along] if is_inside else 1.0, product
-            for subscript in combined:
-                values = self._values(subscript, outer, along)
+            for each in subscripts:
+                values = each.number
                 elements *= values
-                near = values if any(k == along for k, _ in subscript) else near
+                near = values if each.goes_along else near
             if combined:
-                elements = min(elements, math.prod([self.trips[k] * self.steps[k] for k in varying if k >= outer]))
+                elements = min(elements, most)
             side_by_side = max(within if is_inside else vectors, beside)
             found[outer] = side_by_side * max(1.0, elements / min(max(near, 1.0), of_line))
         return found
 
-    def _values(self, subscript: Sequence[tuple[int, int]], outer: int, along: int) -> float:
-        """Return how many values a subscript takes that varies with several variables; of that along which elements lie
-        next to one another, how many iterations go along as many elements.
+
+class _Values:
+    """How many values a subscript takes that varies with several variables, as one loop after the other is taken in,
+    the innermost first; of that along which elements lie next to one another, how many iterations go along as many.
+
+    Attributes:
+        goes_along: whether elements lie next to one another along one of its loops.
+    """
+
+    def __init__(self, moves: Mapping[int, int], extent: float, most: float, unit: int, goes_along: bool):
+        self.goes_along = goes_along
+        self._moves, self._extent, self._most, self._unit = moves, extent, most, unit
+
+    @classmethod
+    def at_one_place(cls, subscript: Sequence[tuple[int, int]], steps: Sequence[int], along: int) -> _Values:
+        """Those of one iteration of all loops around.
 
         Args:
             subscript: the loops that it varies with, and by how much it moves in each.
-            outer: how many of the loops around are left out.
+            steps: of each loop, how many iterations of the source are written out side by side.
             along: the loop along which elements lie next to one another.
         """
-        extent, most, unit = 1.0, 1.0, 1
-        for k, step in subscript:
-            if k >= outer:
-                extent += step * self.spans[k] * (self.trips[k] - 1)
-                most *= self.trips[k]
-            extent += step * (self.steps[k] - 1)
-            most *= self.steps[k]
-            if k == along:
-                unit = step * self.steps[k]
-                most *= step
-        return min(extent, most) / unit
+        moves = dict(subscript)
+        extent = 1.0 + sum([move * (steps[k] - 1) for k, move in subscript])
+        unit = moves[along] * steps[along] if along in moves else 1
+        return cls(
+            moves, extent, float(math.prod([steps[k] for k in moves]) * moves.get(along, 1)), unit, along in moves
+        )
+
+    def take_in(self, loop: int, spans: Sequence[int], trips: Sequence[float]) -> None:
+        """Add the iterations of another loop.
+
+        Args:
+            loop: which one.
+            spans: of each loop, how many iterations there are from one to the next.
+            trips: how many each has.
+        """
+        move = self._moves.get(loop)
+        if move is not None:
+            self._extent += move * spans[loop] * (trips[loop] - 1)
+            self._most *= trips[loop]
+
+    @property
+    def number(self) -> float:
+        """Return how many there are."""
+        return min(self._extent, self._most) / self._unit
 
 
 @functools.lru_cache(4096)

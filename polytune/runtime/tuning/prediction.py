@@ -42,9 +42,11 @@ _WORTH_OF_ROWS = 0.8  # and tiles of few long rows
 _MOST_TURNS = 4  # of a thread, in which even pieces are tried
 _LONG_PIECE, _WRITTEN_OUT = 1024, 32  # iterations: of long pieces, whole turns of loops of several vectors
 _WORTH_OF_EVEN = 0.9  # and one tile for each thread: of more tiles, others take those of a thread that is disturbed
-_LEAST_ARITHMETIC = 0.6  # of that of the source order, below which an account has missed the loops that count
-_MOST_ARITHMETIC = 1.3
-_LEAST_OF_REGISTERS, _MOST_OF_REGISTERS = 0.15, 1.6
+# Arithmetic, of that of the source order: below the least an account has missed some of it, above the most it has taken
+# its tiles for all there are.
+_LEAST_ARITHMETIC, _MOST_ARITHMETIC = 0.98, 1.02
+_LEAST_OF_REGISTERS, _MOST_OF_REGISTERS = 0.15, 1.6  # whose operations are counted roughly
+_LEAST_OF_PLAIN, _MOST_OF_PLAIN = 0.9, 1.1  # without registers, beyond which that holds of an account with them too
 
 
 class Prediction:
@@ -112,8 +114,8 @@ class Prediction:
         version = self._versions.get(configuration["version"])
         if version is None or version.work is None:
             return None
-        account = self._account(version, [configuration[name] for name in version.sizes])
-        seen = self._share_seen(account)
+        sizes = [configuration[name] for name in version.sizes]
+        account, seen = self._account(version, sizes), self._share_seen(version, sizes)
         if not seen:
             return None
         threads = self.workers(configuration)
@@ -281,29 +283,43 @@ class Prediction:
         version = self._versions.get(configuration["version"])
         if version is None or version.work is None:
             return None
-        account = self._account(version, [configuration[name] for name in version.sizes])
-        seen = self._share_seen(account)
+        sizes = [configuration[name] for name in version.sizes]
+        account, seen = self._account(version, sizes), self._share_seen(version, sizes)
         if not seen:
             return None
         return tuple(count / _seen_of(kind, seen) for kind, count in zip(Kind, account.counts, strict=True))
 
-    def _share_seen(self, account: Account) -> float:
+    def _share_seen(self, version: Version, sizes: Sequence[int]) -> float:
         """Return how much of the work an account has seen, by the arithmetic of the source order: 1 where that is
         most of it; 0 where there is some, and it has seen none."""
+        account = self._account(version, sizes)
         if not self._arithmetic:
             return 1.0  # the source order's account has no arithmetic that another could be measured by
         if not account.arithmetic:
             return 0.0
-        # Loops over vector registers are no loops over elements, and their operations are counted roughly.
-        is_rough = any(region.counts[Kind.REGISTERS] for region in account.regions)
-        least = (_LEAST_OF_REGISTERS if is_rough else _LEAST_ARITHMETIC) * self._arithmetic
+        least, most = _LEAST_ARITHMETIC, _MOST_ARITHMETIC
+        if _is_rough(account):
+            # What tiles of these sizes hold is seen as well in the same order without registers.
+            plain = self._without_registers(version, sizes)
+            if plain is not None and not _LEAST_OF_PLAIN <= plain.arithmetic / self._arithmetic <= _MOST_OF_PLAIN:
+                account = plain
+            else:
+                least, most = _LEAST_OF_REGISTERS, _MOST_OF_REGISTERS
         # Members of a band that are combinations of loops range over a box with more points than there are instances.
-        most = self._arithmetic * (_MOST_OF_REGISTERS if is_rough else _MOST_ARITHMETIC)
-        return 1.0 if least <= account.arithmetic <= most else account.arithmetic / self._arithmetic
+        seen = account.arithmetic / self._arithmetic
+        return 1.0 if least <= seen <= most else seen
+
+    def _without_registers(self, version: Version, sizes: Sequence[int]) -> Account | None:
+        """Return the account of the same order in tiles of the same sizes, as far as it is no rough one itself."""
+        order = version.name.partition("_")[0]
+        plain, tiles = self._versions.get(order), sizes[: len(version.tiles)]
+        if plain is None or plain.work is None or len(plain.sizes) != len(tiles):
+            return None
+        account = self._account(plain, tiles)
+        return None if _is_rough(account) or not account.arithmetic else account
 
     def _expected(self, version: Version, sizes: Sequence[int], threads: int) -> float:
-        account = self._account(version, sizes)
-        seen = self._share_seen(account)
+        account, seen = self._account(version, sizes), self._share_seen(version, sizes)
         if not seen:
             return math.inf
         nanoseconds = 0.0
@@ -317,6 +333,12 @@ class Prediction:
                 time += (_TEAM + _TASK * region.pieces) * region.counts[Kind.REGIONS] / _seen_of(Kind.REGIONS, seen)
             nanoseconds += time
         return nanoseconds * 1e-9
+
+
+def _is_rough(account: Account) -> bool:
+    """Return whether there are loops over vector registers, which are none over elements, and whose operations are
+    counted roughly."""
+    return any(region.counts[Kind.REGISTERS] for region in account.regions)
 
 
 def _seen_of(kind: Kind, seen: float) -> float:

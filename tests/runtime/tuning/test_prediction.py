@@ -9,6 +9,7 @@ import pytest
 
 import polytune
 from benchmarks.applications.case import cases
+from polybench.registry import benchmark
 from polytune.runtime.machine import machine
 from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.tuning.prediction import Prediction
@@ -113,6 +114,24 @@ def dilated(image, out):
                 for b in range(-1, 2):
                     most = max(most, image[i + a, j + b])
             out[i, j] = most
+
+
+SKEWED = [(16, 32, 32, 4096), (32, 2048, 32, 4096), (32, 32, 2048, 4096), (8, 32, 32, 4096), (8, 2048, 16, 4096)]
+
+
+@pytest.mark.parametrize("name", ["tiled", "tiled_unrolled", "tiled_jammed"])
+def test_tiles_of_all_sizes_hold_the_same_work(name, monkeypatch):
+    """Tiles of a skewed band are a box with many times as many points as there are instances; they are walked in its
+    middle, of which some sizes leave a tenth of what others do."""
+    port = benchmark("heat-3d")
+    generated, _ = generated_of(port.kernel.__wrapped__, *port.initialise(tsteps=2, n=10))
+    assert generated.module.PARAMETERS == ("tsteps", "n")
+    prediction = expected_of(generated, (500, 120), monkeypatch)
+    version = next(each for each in generated.module.VERSIONS if each.name == name)
+    expected = [
+        prediction.seconds({"version": name, **dict(zip(version.sizes, sizes, strict=True))}) for sizes in SKEWED
+    ]
+    assert max(expected) < 1.7 * min(expected)
 
 
 def test_neighbours_in_several_rows_at_a_time_come_in_long_rows(monkeypatch):
