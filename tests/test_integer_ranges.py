@@ -135,6 +135,11 @@ def listed(A, B, m):
     B[:] = np.array([m, 1], dtype=A.dtype)[0]
 
 
+def squared(A, B, m):
+    for i in range(A.shape[0]):
+        B[i] = A[i] & (m * m)
+
+
 def greatest(A, B, m):
     B[:] = A.max(initial=m)
 
@@ -151,6 +156,7 @@ KERNELS = [
     by_subscripts,
     listed,
     greatest,
+    squared,
     masked,
     shifted,
     stored,
@@ -188,7 +194,7 @@ def test_kernels_raise_where_python_does(function: Callable[..., None], dtype: s
                 assert f"which {'uint8' if function is converted else dtype} cannot hold" in str(caught.value)
                 np.testing.assert_array_equal(B, 5)  # nothing has been written
             outcomes.add(error)
-    always_fits = function is power and dtype == "uint64"
+    always_fits = function in (power, squared) and dtype == "uint64"
     assert outcomes == ({None} if always_fits else {None, OverflowError})
 
 
@@ -246,7 +252,18 @@ def within_helper(A, B, m):
         B[i] = narrowed(A[i], m)
 
 
-GUARDED = [within_branch, within_choices, within_conjunctions, within_power, within_helper]
+def behind_breaks(A, B, m):
+    for i in range(A.shape[0]):
+        for j in range(m):
+            if j > 200:
+                break
+            if j == 3:
+                continue
+            if A[i] > 3:
+                B[i] = A[i] ^ j
+
+
+GUARDED = [within_branch, within_choices, within_conjunctions, within_power, within_helper, behind_breaks]
 
 
 @pytest.mark.parametrize("function", GUARDED, ids=lambda function: function.__name__)
@@ -350,3 +367,20 @@ def test_conditions_on_floats_that_no_integer_is_say_nothing_of_integers() -> No
         np.testing.assert_array_equal(B, expected)
     with pytest.raises(IntegerRangeError):
         kernel(counted)(A, A.copy(), 3.0, 300)
+
+
+def test_errors_name_the_variables_of_inner_loops() -> None:
+    def last_smaller(A, B, m):
+        for i in range(A.shape[0]):
+            for j in range(m):
+                if A[i] == j:
+                    break
+                B[i] = j
+
+    A, B = np.arange(6, dtype=np.uint8), np.zeros(6, np.uint8)
+    with pytest.raises(IntegerRangeError, match="the Python integer j, which uint8 cannot hold, in B"):
+        kernel(last_smaller)(A, B, 1000)
+    compiled, expected = kernel(last_smaller), np.zeros(6, np.uint8)
+    compiled(A, B, 200)
+    last_smaller(A, expected, 200)
+    np.testing.assert_array_equal(B, expected)

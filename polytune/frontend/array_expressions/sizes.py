@@ -41,6 +41,7 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.lowering.frame import Frame, KernelWalk
+from polytune.frontend.lowering.parameters import with_products
 from polytune.frontend.polyhedral.affine import NotAffineError, as_condition
 from polytune.frontend.polyhedral.budget import QUESTION_BUDGET, within_budget
 from polytune.frontend.program import Perform
@@ -307,10 +308,10 @@ def require_range(frame: Frame, node: ast.AST, value: Operand, dtype: str) -> No
         return
     if dtype not in INTEGERS or dtype == "int64":
         return
+    text, value = size_text(frame.kernel, value.expression), with_products(frame, value)
     if not frame.kernel.affine.is_function(value.expression):
         return
     limits = np.iinfo(dtype)
-    text = size_text(frame.kernel, value.expression)
     what = f"the Python integer {text}, which {dtype} cannot hold, in {frame.source.segment(node)}"
     parts = ("the Python integer ", value.expression, f", which {dtype} cannot hold, in {frame.source.segment(node)}")
     reason = f"{dtype} holds integers from {limits.min} to {limits.max}, and Python raises an OverflowError here"
@@ -372,7 +373,7 @@ def size_text(kernel: KernelWalk, expression: Expression) -> str:
                 return f"{source.array}.shape[{source.dimension}]"
             return name
         case Iterator(name) | Counter(name):
-            return name
+            return kernel.counter_names.get(name, name)
         case Unary("-", operand):
             return f"-{size_text(kernel, operand)}"
         case Binary("min" | "max" as operator, left, right):

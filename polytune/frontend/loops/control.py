@@ -182,6 +182,7 @@ def lower_sequential(
     start, stop, step = bounds
     variable, counter = target.id, frame.kernel.fresh(f"{target.id}_inside")  # no iterator is called that
     frame.kernel.affine.counters[counter] = known
+    frame.kernel.counter_names[counter] = variable
     names = assigned_names(node.body)
     around = frame
     if known:
@@ -306,6 +307,8 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
             binding = replace(binding, branches=binding.branches | {branch_key(frame, node, name)})
         if binding is not None:
             frame.bindings[name] = binding
+    if frame.opaque and node.body and isinstance(node.body[-1], ast.Break | ast.Continue):
+        frame.supposed = (*frame.supposed, *affine_parts(frame, negation(chosen)))
 
 
 def _split(frame: Frame, test: Expression, has_else: bool) -> tuple[Expression | None, Expression | None]:

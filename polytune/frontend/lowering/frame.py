@@ -210,6 +210,7 @@ class KernelWalk:
         strict: whether sums keep their source order.
         may_end: whether the code of versions may end loops early.
         source_names: the names that the source itself has for parameters.
+        counter_names: those that it has for the variables of loops inside of statements.
         owners: of arrays that the kernel makes, the name that has each, and the function that it is a name in.
         size_conditions: what each call is checked for because it could not be proven.
         stretched: pairs of extents of arguments that must agree unless one of them is 1, which NumPy stretches; a
@@ -268,6 +269,7 @@ class KernelWalk:
     strict: bool = False
     may_end: bool = True
     source_names: set[str] = field(default_factory=set)
+    counter_names: dict[str, str] = field(default_factory=dict)
     owners: dict[str, tuple[int, str]] = field(default_factory=dict)
     size_conditions: list[SizeCondition] = field(default_factory=list)
     stretched: dict[tuple[Place, ...], None] = field(default_factory=dict)
@@ -367,7 +369,8 @@ class Frame:
         pinned: the names of arrays that later iterations of loops around may read as they are left.
         ranges: the values of the iterators, outermost first.
         holds: the affine conditions that hold here.
-        supposed: the affine conditions under which alone what is being read is evaluated, where it is pure.
+        supposed: the affine conditions under which alone what is being read is evaluated, where it may not be, or what
+            follows is come to, behind a ``break`` or ``continue`` in a loop inside of a statement.
         exits: what it returns, and where.
     """
 
