@@ -246,7 +246,7 @@ def require_size(frame: Frame, node: ast.AST, size: Expression) -> None:
 
 
 def affine_parts(frame: Frame, test: Value) -> tuple[Expression, ...]:
-    """What a condition says of sizes and loop variables, where it holds.
+    """Return what a condition says of sizes and loop variables, where it holds.
 
     Args:
         frame: where it stands.

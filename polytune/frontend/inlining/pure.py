@@ -139,7 +139,7 @@ def _returns(body: Sequence[ast.stmt]) -> bool:
 
 
 def _branches(frame: Frame, chosen: Value) -> tuple[Frame, Frame]:
-    """Where a condition holds, and where it does not, each with its own copy of the bindings."""
+    """Return where a condition holds, and where it does not, each with its own copy of the bindings."""
     return supposing(frame, chosen).inside(), supposing(frame, negation(chosen)).inside()
 
 

@@ -106,7 +106,7 @@ def _extents_multiplied(frame: Frame, expression: Expression) -> list[Expression
 
 
 def _behind(frame: Frame, node: ast.BoolOp, operand: Value) -> Frame:
-    """Where the next operand of ``and`` or ``or`` is looked at: where this one decides nothing."""
+    """Return where the next operand of ``and`` or ``or`` is looked at: where this one decides nothing."""
     test = promotion.truth(operand)
     return supposing(frame, test if isinstance(node.op, ast.And) else promotion.negation(test))
 

@@ -118,7 +118,7 @@ class LoopStack:
 
 
 class _Values:
-    """How many values a subscript takes that varies with several variables, as one loop after the other is taken in,
+    """The number of values of a subscript that varies with several variables, as one loop after the other is taken in,
     the innermost first; of that along which elements lie next to one another, how many iterations go along as many.
 
     Attributes:
