@@ -145,9 +145,8 @@ def _branches(frame: Frame, chosen: Value) -> tuple[Frame, Frame]:
 
 def _choose(frame: Frame, chosen: Value, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> Value | None:
     """A branch that returns: a choice between what both ways return."""
-    left, right = (
-        evaluate(branch, body) for branch, body in zip(_branches(frame, chosen), (then, otherwise), strict=True)
-    )
+    where, elsewhere = _branches(frame, chosen)
+    left, right = evaluate(where, then), evaluate(elsewhere, otherwise)
     return None if left is None or right is None else promotion.select(chosen, left, right)
 
 
