@@ -30,9 +30,16 @@ class Cache:
 
     @property
     def share(self) -> int:
-        """Bytes that fall to one hardware thread when all that share the cache are at work."""
-        return self.size // self.shared_by
+        """Bytes that fall to one hardware thread when all that share the cache are at work, at most 16 MiB.
 
+        Few processors have more than that for each core. A virtual machine with two cores of a large one is told the
+        whole last cache, of 480 MiB for instance, in which the others' data lie as well.
+        """
+        return min(self.size // self.shared_by, _LARGEST_SHARE)
+
+
+_LARGEST_SHARE = 16 << 20
+"""Bytes of the largest share of a cache that is believed."""
 
 _USUAL_CACHES = (Cache(1, 32 * 1024, 1), Cache(2, 512 * 1024, 1), Cache(3, 8 * 1024 * 1024, 4))
 

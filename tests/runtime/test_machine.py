@@ -55,6 +55,16 @@ def test_caches_from_sysfs(tmp_path):
     )
 
 
+def test_two_cores_of_a_virtual_machine_do_not_have_its_hosts_whole_cache(tmp_path):
+    folder = sysfs(
+        tmp_path,
+        index0=("2", "Unified", "2048K", "0"),
+        index1=("3", "Unified", "480M", "0-1"),
+    )
+    second, third = caches_from_sysfs(folder)
+    assert (second.share, third.size, third.share) == (2 << 20, 480 << 20, 16 << 20)
+
+
 def test_unreadable_caches_are_left_out(tmp_path):
     folder = sysfs(tmp_path, index0=("1", "Data", "strange", "0"), index1=("2", "Unified", "1M", "0-3"))
     (tmp_path / "index2").mkdir()
