@@ -264,7 +264,9 @@ class Expressions(Terms):
             right = Term("2" if left.dtype.kind in "iuc" else choices.pick(("2", "3", "0.5", "-1")), 2)
             if left.is_bool:
                 return None
-        return self.term(f"({left.text} {symbol} {right.text})")
+        term = self.term(f"({left.text} {symbol} {right.text})")
+        # Roots of negative numbers of Python's own are complex, and documented as not a number in kernels.
+        return None if term is not None and term.is_complex and not (left.is_complex or right.is_complex) else term
 
     def function(self, argument: Term) -> Term | None:
         choices = self.choices
