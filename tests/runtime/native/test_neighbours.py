@@ -108,7 +108,7 @@ def test_neighbours_that_are_loaded_or_passed_on_are_right(dtype: str, texts: li
         kernel.run({"version": "source"}, u, found)
         np.testing.assert_allclose(found, wanted, rtol=1e-5)
     for text in texts:
-        assert "%vector.recur" not in text or machine_code._is_passed_on_cheaply(text)
+        assert "%vector.recur" not in text or machine_code._is_passed_on_cheaply(text, machine_code._features())
 
 
 def loop_of(kind: str, step: int) -> str:
@@ -125,18 +125,22 @@ def loop_of(kind: str, step: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("kind", "step", "is_cheap"),
+    ("kind", "step", "features", "is_cheap"),
     [
-        ("<8 x double>", 8, True),
-        ("<16 x float>", 16, True),
-        ("<16 x i32>", 16, True),
-        ("<8 x double>", 16, False),
-        ("<8 x double>", 32, False),
-        ("<4 x double>", 4, False),
-        ("<8 x float>", 8, False),
-        ("<2 x ppc_fp128>", 2, False),
+        ("<8 x double>", 8, "+avx2", True),
+        ("<16 x float>", 16, "+avx2", True),
+        ("<16 x i32>", 16, "+avx2", True),
+        ("<8 x double>", 16, "+avx2", False),
+        ("<8 x double>", 32, "+avx2", False),
+        ("<4 x double>", 4, "+avx2", False),
+        ("<4 x double>", 4, "+avx2,+avx512f,+avx512vl", True),
+        ("<4 x double>", 4, "+avx512f,-avx512vl", False),
+        ("<4 x double>", 16, "+avx2,+avx512f,+avx512vl", False),
+        ("<8 x float>", 8, "+avx2", False),
+        ("<8 x float>", 8, "+avx512vl", True),
+        ("<2 x ppc_fp128>", 2, "+avx2", False),
     ],
 )
-def test_lines_are_passed_on_one_at_a_time(kind: str, step: int, is_cheap: bool) -> None:
-    assert machine_code._is_passed_on_cheaply(loop_of(kind, step)) == is_cheap
-    assert not machine_code._is_passed_on_cheaply(loop_of(kind, step) + loop_of("<8 x double>", 32))
+def test_neighbours_that_are_cheap_to_pass_on(kind: str, step: int, features: str, is_cheap: bool) -> None:
+    assert machine_code._is_passed_on_cheaply(loop_of(kind, step), features) == is_cheap
+    assert not machine_code._is_passed_on_cheaply(loop_of(kind, step) + loop_of("<8 x double>", 32), features)
