@@ -95,7 +95,7 @@ SECONDS_BESIDE = 20.0
 """The same where another process makes them while the application goes on: many statements, or a slow machine, have
 more versions then than a first call could wait for."""
 
-FEW_CONSTRAINTS = 200
+FEW_CONSTRAINTS = 150
 """The largest kernel, by the constraints of its dependences, of which a first call waits for all versions: they take
 some tenths of a second."""
 
