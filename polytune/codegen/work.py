@@ -35,7 +35,7 @@ from polytune.codegen.loops import (
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, storage_of
-from polytune.codegen.vectors.expressions import VectorExpression
+from polytune.codegen.vectors.expressions import Shifted, VectorExpression
 from polytune.frontend.expression import (
     MATRIX_PRODUCT,
     Assign,
@@ -66,6 +66,11 @@ _GUESSED_TRIPS = 8
 
 _UNTIL_END = 100
 """The most iterations that a loop is taken to have that may end early."""
+
+_WAITS_OF_SCAN = 40
+"""The operations that the beginning of a scan waits for: the element before the row, which may just have been stored
+under a mask and then has to reach the cache before it is loaded, and a shift and a multiplication for each of the sums
+of the first vector.  Rows of 32 elements take some 10 ns more for it each."""
 
 _OF_SIZES = (Constant, ParameterValue, Binary, Unary)
 """The parts of bounds of loops that follow from sizes alone."""
@@ -182,6 +187,7 @@ class _WorkWriter:
                 self.writer.line(f"{node.name} = {_text(node.value)}")
         it = self.reader.work_of_nodes(nodes, place)
         is_vector, chain = self.vectorisation.is_vectorised(nodes, place), self.vectorisation.chained(nodes, place)
+        chain += _WAITS_OF_SCAN * sum(isinstance(node, Let) and isinstance(node.value, Shifted) for node in nodes)
         self.add(it, is_vector, chain, place.position, self.vectorisation.sums_in_memory(nodes, place))
         for node in nodes:
             if isinstance(node, Compute):

@@ -53,6 +53,30 @@ def test_lanes_that_are_stored_by_a_mask_are_waited_for():
     assert narrow > wide
 
 
+def relaxed(A, steps):
+    for _ in range(steps):
+        for i in range(1, A.shape[0] - 1):
+            for j in range(1, A.shape[1] - 1):
+                A[i, j] = (A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]) / 5.0
+
+
+def test_scans_wait_where_their_rows_begin():
+    """Each row of a tile begins with the element before it, which has just been stored, and the sums of a vector."""
+    generated, parameters = generated_of(relaxed, np.ones((600, 600)), 20)
+    version = next(each for each in generated.module.VERSIONS if each.name == "tiled_scanned")
+    prediction = Prediction(generated.module, generated.space, parameters, 1)
+
+    def waiting(rows: int) -> float:
+        sizes = dict.fromkeys(version.sizes, 32) | {f"tile_{len(version.sizes) - 1}": rows}
+        times = prediction.times(generated.space.configuration(version=version.name, threads=1, **sizes))
+        assert times is not None
+        return times["waits"]
+
+    elements = 20 * 598 * 598
+    assert 5 * elements / 32 < waiting(32) < 20 * elements / 32
+    assert waiting(256) < waiting(32) / 4
+
+
 def simulated(A, v, x):
     for t in range(x.shape[1] - 1):
         for i in range(A.shape[0]):
