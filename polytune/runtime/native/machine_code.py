@@ -148,9 +148,7 @@ def _allow_in_updates(module: ir.Module, fastmath: Collection[str]) -> None:
                     each.flags.extend(sorted(allowed.difference(each.flags)))
 
 
-def _compiled(
-    text: str, machine: binding.TargetMachine, features: str, *, is_hidden: bool, optimise: bool
-) -> bytes:
+def _compiled(text: str, machine: binding.TargetMachine, features: str, *, is_hidden: bool, optimise: bool) -> bytes:
     """Object code of a module's text; functions that are hidden are seen by the library that they are linked into.
 
     Args:
