@@ -3,7 +3,8 @@
 ``[[A[m == i, j].sum() / np.sum(m == i) for j in range(k)] for i in range(n)]`` counts for each j what depends on i
 alone.  Compilers move expressions out of loops; this is a variable and the loops that compute it.  Where it depends on
 some of the loops of a nest, ``for i: for j: ...`` with nothing else between them, it becomes an array along these, in a
-nest of its own, so that the other one stays perfect.
+nest of its own, so that the other one stays perfect.  Where a loop computes it beside others, it gets a loop of its own
+(``distribution.py``).
 
 Soundness rests on the structure of the program, as in ``repeated.py``.  A variable is moved out of a nest if
 
@@ -15,7 +16,7 @@ Soundness rests on the structure of the program, as in ``repeated.py``.  A varia
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,7 @@ from polytune.frontend.expression import Compare, Element, Expression, Iterator,
 from polytune.frontend.lowering.frame import KernelWalk
 from polytune.frontend.program import Guard, Node, RangeLoop
 from polytune.frontend.promotion import Value
+from polytune.frontend.rewrites.distribution import with_one_apart
 from polytune.frontend.rewrites.repeated import Computation, computations, uses_of
 from polytune.frontend.scop import Array, ArrayRole
 from polytune.records import dataclass
@@ -93,7 +95,23 @@ class _Motion:
         if any(loop.iterator in self._kernel.endings for loop in nest.loops):
             return None
         written = uses_of(nest.body).written
+        made = self._first_moved(nest, written)
+        if made is not None:
+            return made
+        # What a loop computes beside others gets a loop of its own only where that can be moved.
+        for name, body in with_one_apart(nest.body, self._kernel.endings):
+            made = self._first_moved(replace(nest, body=body), written, name)
+            if made is not None:
+                return made
+        return None
+
+    def _first_moved(
+        self, nest: _Nest, written: Collection[str], name: str | None = None
+    ) -> tuple[tuple[Node, ...], _Nest] | None:
+        """Move the first variable out of a nest for which that is possible, or the one of a name."""
         for found in computations(nest.body, self._uses):
+            if name is not None and found.array != name:
+                continue
             if found.operands.isdisjoint(written) and self._is_of_block(found, nest.body):
                 made = self._moved(found, nest)
                 if made is not None:

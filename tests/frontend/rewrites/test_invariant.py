@@ -95,7 +95,95 @@ def of_an_iteration_before(A, x, n: int):
     return A
 
 
+def beside_a_product(A, x, n: int):
+    out = np.zeros((A.shape[0], A.shape[0]))
+    for i in range(A.shape[0]):
+        for j in range(A.shape[0]):
+            product = 0.0
+            first = 0.0
+            second = 1.0
+            for k in range(A.shape[1]):
+                product += A[i, k] * A[j, k]
+                first += A[i, k] * A[i, k]
+                second += A[j, k] * A[j, k]
+            out[i, j] = product / (1.0 + np.sqrt(first * second))
+    return out
+
+
+def beside_a_product_of_two_loops(A, x, n: int):
+    out = np.zeros((n, A.shape[0]))
+    for i in range(n):
+        for j in range(A.shape[0]):
+            total = 0.0
+            weight = 0.5
+            for k in range(A.shape[1]):
+                total += A[j, k] * i
+                for m in range(A.shape[0]):
+                    weight += A[m, k] * x[m]
+                    total += A[m, k]
+            out[i, j] = total * weight
+    return out
+
+
+def read_by_the_other_sum(A, x, n: int):
+    out = np.zeros((n, A.shape[0]))
+    for i in range(n):
+        for j in range(A.shape[0]):
+            running = 0.0
+            total = 0.0
+            for k in range(A.shape[1]):
+                running += A[j, k]
+                total += running * i
+            out[i, j] = total + running
+    return out
+
+
+def of_what_the_loop_writes(A, x, n: int):
+    out = np.zeros((n, A.shape[0]))
+    for i in range(n):
+        for j in range(A.shape[0]):
+            total = 0.0
+            for k in range(A.shape[0]):
+                x[k] = x[k] / 2.0 + i
+                total += x[k]
+            out[i, j] = total
+    return out, x
+
+
+def begun_from_an_element(A, x, n: int):
+    out = np.zeros((n, A.shape[0]))
+    for i in range(n):
+        for j in range(A.shape[0]):
+            first = x[i]
+            product = 0.0
+            for k in range(A.shape[1]):
+                product += A[j, k] * i
+                first += A[j, k]
+            out[i, j] = product + first
+    return out
+
+
+def until_one_is_large(A, x, n: int):
+    out = np.zeros((n, A.shape[0]))
+    for i in range(n):
+        for j in range(A.shape[0]):
+            total = 0.0
+            weight = 0.0
+            for k in range(A.shape[1]):
+                weight += A[j, k]
+                total += A[j, k] * i
+                if total > 3.0:
+                    break
+            out[i, j] = total - weight
+    return out
+
+
 AROUND_SUMS = {
+    beside_a_product: [2, 2, 3],
+    beside_a_product_of_two_loops: [2, 3, 4],
+    read_by_the_other_sum: [3, 3],
+    of_what_the_loop_writes: [3],
+    begun_from_an_element: [3, 3],
     of_a_row: [2],
     of_everything: [1, 2],
     of_the_inner_loop: [2],
@@ -123,7 +211,7 @@ def test_which_sums_are_moved(function: Callable, expected: list[int], strict: b
     assert sorted(found) == expected
 
 
-@pytest.mark.parametrize("function", AROUND_SUMS, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("function", [*AROUND_SUMS, until_one_is_large], ids=lambda function: function.__name__)
 @pytest.mark.parametrize("n", [0, 1, 4])
 def test_results_stay_the_same(function: Callable, n: int) -> None:
     if function is counted_by_label and not n:
@@ -148,7 +236,7 @@ def test_bounds_of_what_is_not_run_are_not_checked() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("function", [of_a_row, backwards, counted_by_label, beside_others])
+@pytest.mark.parametrize("function", [of_a_row, backwards, counted_by_label, beside_others, beside_a_product])
 def test_every_version_computes_the_same(function: Callable) -> None:
     kernel = polytune.kernel(function)
     space = kernel.space(*arguments())
