@@ -199,8 +199,8 @@ _LINE = 64
 """Bytes of a line of the caches."""
 
 _SHUFFLES_AT_ONCE = "+avx512vl"
-"""What processors have that take any lanes of two vectors of 32 bytes by one instruction, not two.  On an Intel Xeon, a
-loop of 10 loads and 21 operations takes 1.3 to 1.6 times as long as one of 6 loads and 4 shuffles."""
+"""The extension with an instruction that takes any lanes of two vectors of 32 bytes, for which others need two.  On an
+Intel Xeon, a loop of 10 loads and 21 operations takes 1.3 to 1.6 times as long as one of 6 loads and 4 shuffles."""
 
 _BYTES = {"double": 8, "float": 4, "i64": 8, "i32": 4, "i16": 2, "i8": 1}
 """The sizes of elements."""
