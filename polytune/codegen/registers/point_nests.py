@@ -16,6 +16,7 @@ from polytune.codegen.affine_range import Range, coefficient, difference, from_f
 from polytune.codegen.ast_conversion import add_constant, substitute
 from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.registers.blocks import all_of, any_of
+from polytune.codegen.registers.fillings import Filling, fillings_of
 from polytune.codegen.transform import BYTES
 from polytune.codegen.vectors.expressions import Apart
 from polytune.codegen.vectors.lane_access import (
@@ -48,8 +49,9 @@ class PointNest:
         own: the scalars of which each point has its own.
         dtype: the type of everything that is computed.
         contiguous: tells how arrays lie in memory.
-        strips: by array that only a point uses, which of its axes goes from point to point, and the name of the strip
-            that takes its place.
+        fillings: by array that points read again and again across its rows, what a strip in its place is to hold.
+        strips: by array that only a point uses, or of these, which of its axes goes from point to point, and the name
+            of the strip that takes its place.
     """
 
     rows: For | None
@@ -58,6 +60,7 @@ class PointNest:
     own: frozenset[str]
     dtype: str
     contiguous: ContiguousAxis
+    fillings: Mapping[str, Filling] = field(default_factory=dict)
     strips: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
     def apart(self, element: Element) -> Apart | None:
@@ -71,8 +74,9 @@ class PointNest:
 
     @property
     def is_across(self) -> bool:
-        """Return whether lanes lie in rows of their own."""
-        moving = (part for part in self.elements if mentions(part, self.columns.variable))
+        """Return whether lanes lie in rows of their own, and not in strips."""
+        elements = (part for part in self.elements if part.array not in self.fillings)
+        moving = (part for part in elements if mentions(part, self.columns.variable))
         return any(not is_near(part, self.columns.variable, self.contiguous) for part in moving)
 
     @property
@@ -115,7 +119,13 @@ class PointNest:
 
 
 def point_nest_of(
-    rows: For | None, columns: For, own: frozenset[str], shared: frozenset[str], contiguous: ContiguousAxis
+    rows: For | None,
+    columns: For,
+    own: frozenset[str],
+    shared: frozenset[str],
+    constant: frozenset[str],
+    sizes: frozenset[str],
+    contiguous: ContiguousAxis,
 ) -> PointNest | None:
     """The nest of one or two coincident loops; None where it is none that vectors can do.
 
@@ -123,6 +133,8 @@ def point_nest_of(
         rows, columns: the loops, the second one all of what the first one has inside; there may be none over rows.
         own: the scalars of which each point has its own.
         shared: arrays of which points may not be run side by side, as they use them one after another.
+        constant: arrays that nothing in the region writes.
+        sizes: the parameters of the kernel.
         contiguous: tells how arrays lie in memory.
     """
     parts = _parts_of(rows, columns)
@@ -131,7 +143,9 @@ def point_nest_of(
     dtype = _dtype_of(parts, columns, own, shared)
     if dtype is None:
         return None
-    nest = PointNest(rows, columns, parts, own, dtype, contiguous)
+    # Blocks of several rows share what they load; strips would be filled for each of them.
+    fillings = fillings_of(parts, columns.variable, constant, sizes, contiguous) if rows is None else {}
+    nest = PointNest(rows, columns, parts, own, dtype, contiguous, fillings)
     return nest if _lanes_pay(nest) and _has_bounds(nest) else None
 
 
@@ -199,7 +213,7 @@ def _may_be_gathered(loop: For, nest: PointNest) -> bool:
     stored = [target for target in targets if not nest.stays(target, elements, loop)]
     near = all(is_near(target, column, nest.contiguous) for target in stored)
     inside = tuple(variables_below(loop))
-    return near and pays(often, column, nest.contiguous, nest.dtype, row, inside)
+    return near and pays(often, column, nest.contiguous, nest.dtype, row, inside, nest.fillings)
 
 
 def _is_another(one: Element, other: Element, variables: Sequence[str]) -> bool:

@@ -16,7 +16,8 @@ Points may lie across the rows of arrays, as in
 
 where the loop inside is a chain, so that no vectors can run along it: the lanes of a vector are loaded and stored one
 by one then.  What a point alone uses of such an array, and nothing after it, is not stored there, but in a *strip*,
-memory of a worker in which the points of a block are next to one another.
+memory of a worker in which the points of a block are next to one another.  Strips also hold what points read again and
+again of such arrays (``fillings.py``).
 
 Why that is right: the loops are all the members of a band, and coincident, so that no point depends on another one, in
 whatever order their operations run; of each point they run in the source's order.  A loop of which the rows of a block
@@ -28,7 +29,7 @@ and the other would load, and a strip holds values that live in one block alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 from polytune.codegen.affine_range import greatest, least, mentions
@@ -36,6 +37,7 @@ from polytune.codegen.ast_conversion import Part, add_constant, integer, substit
 from polytune.codegen.loops import Compute, For, If, Let, Node, Store, block
 from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, largest_shape, maximum, minimum
+from polytune.codegen.registers.fillings import Filling
 from polytune.codegen.registers.point_nests import (
     LaneRules,
     Link,
@@ -55,6 +57,9 @@ ACROSS = BlockShape(1, 2)
 """The shape of blocks of points that lie across the rows of arrays: two chains side by side keep the processor busy,
 and few points at once need little of the caches for what they use of long rows."""
 
+FILLED = BlockShape(1, 4)
+"""The shape of blocks of points whose rows are in strips: each row of a strip is half a kilobyte at most."""
+
 
 def tile_points(nest: PointNest, target: Target) -> Node:
     """The loops of a nest with the variables of blocks of points in registers."""
@@ -72,6 +77,8 @@ def block_shape(nest: PointNest, target: Target) -> BlockShape:
     used = {part.array for part in nest.elements}
     if nest.is_across and nest.rows is None:
         return ACROSS
+    if nest.fillings:
+        return FILLED
 
     def registers(shape: BlockShape) -> int:
         return (max(1, len(nest.own & used)) * shape.rows + 1) * shape.columns + 2
@@ -94,7 +101,7 @@ class _Points:
     latest: dict[tuple[Element, int, int], Variable] = field(default_factory=dict)
 
     def code(self) -> Node:
-        nodes: list[Node] = []
+        nodes = [self.filled(array, filling) for array, filling in self.nest.fillings.items()]
         zero = Splat(Constant(0, self.nest.dtype), self.lanes)
         first = next(assignments_below(self.nest.parts[0]), None)
         for scalar in sorted(self.nest.own):
@@ -109,6 +116,26 @@ class _Points:
         for part in self.nest.parts:
             nodes += self.loop(part) if isinstance(part, For) else self.statements(part, everything, None, frozenset())
         return block(*nodes)
+
+    def filled(self, array: str, filling: Filling) -> Node:
+        """The loops that put the rows of a block's points into a strip."""
+        axis, name = self.nest.strips[array]
+        variables = [self.names.new("f") for _ in filling.extents]
+        others: list[Expression] = [Iterator(variable) for variable in variables]
+        own = filling.element.subscripts[axis]
+        element = replace(filling.element, subscripts=(*others[:axis], own, *others[axis:]))
+        body: Node = block(
+            *(
+                Store(
+                    Element(name, (*others, integer(vector * self.lanes)), element.dtype),
+                    Lanes(self.at(element, 0, vector), self.lanes, self.rows[0].mask, filling.apart),
+                )
+                for vector in range(self.vectors)
+            )
+        )
+        for variable, extent in zip(reversed(variables), reversed(filling.extents), strict=True):
+            body = For(variable, integer(0), extent, 1, body)
+        return If(filling.condition, body)
 
     def loop(self, loop: For) -> list[Node]:
         """A loop for all rows where all have it, and for each row by itself elsewhere."""

@@ -48,7 +48,7 @@ from polytune.codegen.tiles.windows import WindowNames
 from polytune.codegen.transform import VECTOR_TYPES, LoopTransform, Target
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.rows import RowLoop, row_loop_of, vectorise_row
-from polytune.frontend.expression import Assign, Element, walk
+from polytune.frontend.expression import Assign, Element, Expression, walk
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.records import dataclass
@@ -223,22 +223,30 @@ class _Tiler:
         if columns.step != 1:
             return None
         own, shared = self.region.local & used_in(columns).elements, self.region.copies - self.region.expanded
-        return point_nest_of(rows, columns, own, shared, self.contiguous)
+        constant = frozenset(array.name for array in self.scop.arrays) - self.written - self.region.local
+        sizes = frozenset(parameter.name for parameter in self.scop.parameters)
+        return point_nest_of(rows, columns, own, shared, constant, sizes, self.contiguous)
 
     def in_strips(self, nest: PointNest) -> PointNest:
-        """The nest with strips in place of the arrays that its points alone use, where those lie across their rows."""
+        """The nest with strips in place of the arrays that its points alone use, where those lie across their rows, and
+        of those that points read again and again there."""
         elements = [part.array for node in walk_nodes(self.region.body) for part in elements_of(node)]
         inside = [part.array for part in nest.elements]
         resident = self.region.resident - self.region.copies - self.region.local
         alone = frozenset(array for array in resident if elements.count(array) == inside.count(array))
         width = block_shape(nest, self.target).columns * self.target.lanes(nest.dtype)
         strips: dict[str, tuple[int, str]] = {}
+
+        def add(array: str, axis: int, extents: Sequence[Expression]) -> None:
+            name = generated(f"strip_{self.region.index}_{len(self.strips)}")
+            self.strips.append(Strip(name, nest.dtype, (*extents, integer(width))))
+            strips[array] = axis, name
+
         for array, axis in nest.across(alone).items():
             extents = self.scop.array(array).shape
-            shape = (*extents[:axis], *extents[axis + 1 :], integer(width))
-            strip = Strip(generated(f"strip_{self.region.index}_{len(self.strips)}"), nest.dtype, shape)
-            self.strips.append(strip)
-            strips[array] = axis, strip.name
+            add(array, axis, (*extents[:axis], *extents[axis + 1 :]))
+        for array, filling in nest.fillings.items():
+            add(array, filling.apart.axis, filling.extents)
         return replace(nest, strips=strips)
 
     def row_loop(self, node: For) -> RowLoop | None:

@@ -175,6 +175,7 @@ def pays(
     dtype: str,
     rows: str | None = None,
     inside: Collection[str] | None = None,
+    strips: Collection[str] = (),
 ) -> bool:
     """Return whether lanes along a loop variable save more than the loads cost that vectors cannot do.
 
@@ -187,10 +188,12 @@ def pays(
             is none.
         inside: the variables of loops inside that the assignments are in: what none of them changes is loaded before
             these loops, once; None where there are none.
+        strips: arrays of which strips hold what lies across their rows.
     """
     values = {node for each in assignments for node in _in_lanes(each.value, variable, dtype)}
     nodes = values | {each.target for each in assignments if mentions(each.target, variable)}
-    far = (node for node in nodes if isinstance(node, Element) and not is_near(node, variable, contiguous))
+    elements = (node for node in nodes if isinstance(node, Element) and node.array not in strips)
+    far = (node for node in elements if not is_near(node, variable, contiguous))
     gathered = [node for node in far if inside is None or any(mentions(node, each) for each in inside)]
     cost = sum(1 if rows is not None and not mentions(node, rows) else WORTH for node in gathered)
     return cost <= len(nodes) - len(gathered)

@@ -1,0 +1,113 @@
+"""Rows of arrays that points read again and again, in strips that are filled at the beginning of each block of points.
+
+In ``for v: for j: for k: t += x[v, j] * a[j, k] * x[v, k]`` points lie across the rows of x: a vector of x[v, k] takes
+a load for each lane, and that for all j.  A strip has them next to one another: for each k, the lanes of a block.
+
+Why that is right: nothing in the region writes the array, so that what a strip holds is what the array holds.  It is
+filled where the loops around all reads have iterations, with subscripts from 0 up to those that these loops come to:
+the calls of the kernel have been checked for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from polytune.codegen.affine_range import mentions
+from polytune.codegen.loops import Block, Compute, For, Node
+from polytune.codegen.registers.blocks import all_of, maximum
+from polytune.codegen.vectors.expressions import Apart
+from polytune.codegen.vectors.lane_access import ContiguousAxis, is_near, moves
+from polytune.frontend.expression import Compare, Constant, Element, Expression, walk
+from polytune.frontend.expression import Iterator as Index
+from polytune.records import dataclass
+
+__all__ = ["Filling", "fillings_of"]
+
+
+@dataclass(frozen=True)
+class Filling:
+    """The part of an array's rows that a strip holds.
+
+    Attributes:
+        element: an element of the array, with the subscript of a point along the axis that goes from point to point.
+        apart: that axis, and by how much its subscript grows from one point to the next.
+        extents: for each other axis, up to which subscript the rows are read.
+        condition: under which they are read at all.
+    """
+
+    element: Element
+    apart: Apart
+    extents: tuple[Expression, ...]
+    condition: Expression
+
+
+def fillings_of(
+    parts: Sequence[Compute | For],
+    column: str,
+    constant: Collection[str],
+    sizes: Collection[str],
+    contiguous: ContiguousAxis,
+) -> dict[str, Filling]:
+    """Return what is worth to be in strips, by array: rows that loops read several times for each point.
+
+    Args:
+        parts: the statements and loops of a point.
+        column: the variable of the loop over points.
+        constant: arrays that nothing in the region writes.
+        sizes: the parameters of the kernel, which are known when the memory of strips is made.
+        contiguous: tells how arrays lie in memory.
+    """
+    reads: dict[str, dict[tuple[Element, tuple[For, ...]], None]] = {}
+    for element, loops in _reads(parts, ()):
+        if element.array in constant and mentions(element, column) and not is_near(element, column, contiguous):
+            reads.setdefault(element.array, {})[element, loops] = None
+    found = {array: _filling(list(places), column, sizes) for array, places in reads.items()}
+    return {array: filling for array, filling in found.items() if filling is not None}
+
+
+def _reads(nodes: Sequence[Node], around: tuple[For, ...]) -> Iterator[tuple[Element, tuple[For, ...]]]:
+    """The elements that statements mention, each with the loops around it."""
+    for node in nodes:
+        if isinstance(node, For):
+            inside = node.body.children if isinstance(node.body, Block) else (node.body,)
+            yield from _reads(inside, (*around, node))
+        elif isinstance(node, Compute):
+            yield from ((part, around) for part in walk(node) if isinstance(part, Element))
+
+
+def _filling(places: Sequence[tuple[Element, tuple[For, ...]]], column: str, sizes: Collection[str]) -> Filling | None:
+    first, loops = places[0]
+    moving = moves(first, column)
+    if moving is None or moving[1] != 1:
+        return None
+    axis = moving[0]
+    if any(element.subscripts[axis] != first.subscripts[axis] for element, _ in places):
+        return None
+    if any(moves(element, column) != moving for element, _ in places):
+        return None
+    conditions = {frozenset((loop.start, loop.stop) for loop in around) for _, around in places}
+    if len(conditions) > 1 or not any(_is_read_again(element, around) for element, around in places):
+        return None
+    extents = []
+    for other in range(len(first.subscripts)):
+        if other != axis:
+            ends = {_end(element.subscripts[other], around, sizes) for element, around in places}
+            if None in ends:
+                return None
+            extents.append(maximum(*dict.fromkeys(end for end in ends if end is not None)))
+    condition = all_of([Compare("<", loop.start, loop.stop) for loop in loops])
+    return Filling(first, Apart(*moving), tuple(extents), condition)
+
+
+def _is_read_again(element: Element, around: Sequence[For]) -> bool:
+    """Return whether a loop around a read does not change which element it is of a point's row."""
+    return any(not mentions(element, loop.variable) for loop in around)
+
+
+def _end(subscript: Expression, around: Sequence[For], sizes: Collection[str]) -> Expression | None:
+    """Return the end of a loop from 0 on that a subscript counts, if sizes alone say it."""
+    for loop in around:
+        if subscript == Index(loop.variable) and loop.start == Constant(0, "int64") and loop.step == 1:
+            names = {part.name for part in walk(loop.stop) if isinstance(part, Index)}
+            return loop.stop if names.issubset(sizes) else None
+    return None
