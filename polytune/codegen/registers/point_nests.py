@@ -16,6 +16,7 @@ from polytune.codegen.affine_range import Range, coefficient, difference, from_f
 from polytune.codegen.ast_conversion import add_constant, substitute
 from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.registers.blocks import all_of, any_of
+from polytune.codegen.registers.choices import in_choices
 from polytune.codegen.registers.fillings import Filling, fillings_of
 from polytune.codegen.transform import BYTES
 from polytune.codegen.vectors.expressions import Apart
@@ -28,7 +29,7 @@ from polytune.codegen.vectors.lane_access import (
     moves,
     pays,
 )
-from polytune.frontend.expression import Assign, Compare, Constant, Element, Expression, Iterator, walk
+from polytune.frontend.expression import Assign, Compare, Constant, Element, Expression, Iterator, Select, walk
 from polytune.records import dataclass
 
 MOST_UNROLLED = 32
@@ -47,7 +48,7 @@ class PointNest:
         rows, columns: the loops; there may be none over rows.
         parts: statements, and loops over statements and further loops, whose bounds are the same for all points.
         own: the scalars of which each point has its own.
-        dtype: the type of everything that is computed.
+        dtype: the type of what is computed first; all other types have elements of the same size.
         contiguous: tells how arrays lie in memory.
         fillings: by array that points read again and again across its rows, what a strip in its place is to hold.
         strips: by array that only a point uses, or of these, which of its axes goes from point to point, and the name
@@ -140,6 +141,7 @@ def point_nest_of(
     parts = _parts_of(rows, columns)
     if parts is None:
         return None
+    parts = tuple(in_choices(part, own) for part in parts)
     dtype = _dtype_of(parts, columns, own, shared)
     if dtype is None:
         return None
@@ -164,7 +166,8 @@ def _parts_of(rows: For | None, columns: For) -> tuple[Compute | For, ...] | Non
 
 
 def _dtype_of(parts: Sequence[Compute | For], columns: For, own: frozenset[str], shared: frozenset[str]) -> str | None:
-    """The one type of all that the parts of a point compute; None where lanes of it cannot be computed side by side."""
+    """The type of what the parts of a point compute first; None where lanes cannot be computed side by side, as those
+    of numbers of several sizes."""
     assignments = [assignment for part in parts for assignment in assignments_below(part)]
     known = [assignment for assignment in assignments if assignment is not None]
     if len(known) < len(assignments) or known[0].target.dtype not in BYTES:
@@ -173,7 +176,7 @@ def _dtype_of(parts: Sequence[Compute | For], columns: For, own: frozenset[str],
     elements = [part for assignment in known for part in walk(assignment) if isinstance(part, Element)]
     if any(element.array in shared for element in elements):
         return None
-    rules = LaneRules(columns.variable, own, dtype)
+    rules = LaneRules(columns.variable, own, BYTES[dtype])
     fit = all(rules.is_target(assignment.target) and rules.is_vector(assignment.value) for assignment in known)
     return dtype if fit else None
 
@@ -317,11 +320,17 @@ def assignments_below(node: Node) -> Iteration[Assign | None]:
 
 @dataclass(frozen=True)
 class LaneRules:
-    """The rules of what can be computed for consecutive columns as a vector."""
+    """The rules of what can be computed for consecutive columns as a vector.
+
+    Attributes:
+        column: the variable of the loop over columns.
+        own: the scalars of which each point has its own.
+        size: the bytes of a lane.
+    """
 
     column: str
     own: frozenset[str]
-    dtype: str
+    size: int
 
     def is_uniform(self, node: Expression) -> bool:
         """Return whether an expression has the same value for all columns."""
@@ -333,16 +342,28 @@ class LaneRules:
         return target.array in self.own or (mentions(target, self.column) and self.is_vector(target))
 
     def is_vector(self, node: Expression) -> bool:
+        dtype = getattr(node, "dtype", "")
+        if BYTES.get(dtype) != self.size:
+            return False
         if self.is_uniform(node):
-            return getattr(node, "dtype", None) == self.dtype
+            return True
         if isinstance(node, Element):
             own = node.array in self.own and not mentions(node, self.column)
-            return node.dtype == self.dtype and (own or moves(node, self.column) is not None)
+            return own or moves(node, self.column) is not None
         alike = chosen_alike(node, self.is_uniform)
         if alike is not None:
-            return alike.dtype == self.dtype and self.is_vector(alike.then) and self.is_vector(alike.otherwise)
-        operands = lane_operands(node, self.dtype)
-        return operands is not None and all(self.is_vector(operand) for operand in operands)
+            return self.are_vectors((alike.then, alike.otherwise), dtype)
+        operands = lane_operands(node, dtype)
+        if operands is None:
+            return False
+        if isinstance(node, Select):  # lanes of one type may choose between those of another one
+            left, right, *sides = operands
+            return self.are_vectors((left, right), getattr(left, "dtype", "")) and self.are_vectors(sides, dtype)
+        return self.are_vectors(operands, dtype)
+
+    def are_vectors(self, operands: Sequence[Expression], dtype: str) -> bool:
+        """Return whether operands can be computed as vectors of one type."""
+        return all(getattr(each, "dtype", "") == dtype and self.is_vector(each) for each in operands)
 
 
 @dataclass(frozen=True)

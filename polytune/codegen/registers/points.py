@@ -102,16 +102,17 @@ class _Points:
 
     def code(self) -> Node:
         nodes = [self.filled(array, filling) for array, filling in self.nest.fillings.items()]
-        zero = Splat(Constant(0, self.nest.dtype), self.lanes)
+        types = {part.array: part.dtype for part in self.nest.elements}
         first = next(assignments_below(self.nest.parts[0]), None)
         for scalar in sorted(self.nest.own):
             for row in range(len(self.rows)):
                 for vector in range(self.vectors):
-                    variable = Variable(self.names.new("t"), VECTOR)
+                    variable = self.variable("t", types.get(scalar, self.nest.dtype))
                     self.variables[scalar, row, vector] = variable
                     # Loops may run not at all; a variable is to be known behind them all the same.
                     if isinstance(self.nest.parts[0], For) or first is None or first.target.array != scalar:
-                        nodes.append(Let(variable.name, zero))
+                        zero = Constant(0, types.get(scalar, self.nest.dtype))
+                        nodes.append(Let(variable.name, Splat(zero, self.lanes)))
         everything = range(len(self.rows))
         for part in self.nest.parts:
             nodes += self.loop(part) if isinstance(part, For) else self.statements(part, everything, None, frozenset())
@@ -167,8 +168,9 @@ class _Points:
             stores = [self.stored(*place, kept[place]) for place in places]
             if list(updated) == [runs]:
                 return [If(runs, block(*loads, *inside, *stores))]
-            nothing = Splat(Constant(0, self.nest.dtype), self.lanes)
-            before += [*(Let(kept[place].name, nothing) for place in places), If(condition, block(*loads))]
+            nothing = [Splat(Constant(0, place[0].dtype), self.lanes) for place in places]
+            names = [kept[place].name for place in places]
+            before += [*map(Let, names, nothing), If(condition, block(*loads))]
             after.append(If(condition, block(*stores)))
         return [*before, *inside, *after]
 
@@ -179,7 +181,7 @@ class _Points:
         before: list[Node] = []
         for link in links:
             for vector in range(self.vectors):
-                variable = Variable(self.names.new("s"), VECTOR)
+                variable = self.variable("s", link.before.dtype)
                 first = substitute(link.before, {loop.variable: loop.start})
                 before.append(Let(variable.name, self.loaded(first, 0, vector)))
                 carried[link.before, 0, vector] = variable
@@ -205,7 +207,7 @@ class _Points:
             if self.nest.stays(target, elements, loop):
                 for row in range(len(self.rows)):
                     for vector in range(self.vectors):
-                        self.kept[target, row, vector] = Variable(self.names.new("s"), VECTOR)
+                        self.kept[target, row, vector] = self.variable("s", target.dtype)
         return dict(self.kept)
 
     def loaded(self, target: Element, row: int, vector: int) -> Lanes:
@@ -304,7 +306,7 @@ class _Points:
                         nodes.append(Let(variable.name, value))
                         continue
                     if target in again:
-                        computed = self.latest[target, row, vector] = Variable(self.names.new("t"), VECTOR)
+                        computed = self.latest[target, row, vector] = self.variable("t", target.dtype)
                         nodes.append(Let(computed.name, value))
                         value = computed
                     nodes.append(self.stored(target, row, vector, value))
@@ -334,7 +336,7 @@ class _Points:
         alike = chosen_alike(node, self.is_uniform)
         if alike is not None:
             return self.chosen(alike, row, vector, loads)
-        operands = lane_operands(node, self.nest.dtype)
+        operands = lane_operands(node, node.dtype)
         assert operands is not None, "points that are no vectors are not tiled"
         return in_lanes(node, [self.value(part, row, vector, loads) for part in operands])
 
@@ -347,13 +349,18 @@ class _Points:
         return LaneSelect(test, *(self.value(side, row, vector, loads) for side in (node.then, node.otherwise)))
 
     def is_uniform(self, node: Expression) -> bool:
-        return LaneRules(self.nest.columns.variable, self.nest.own, "").is_uniform(node)
+        return LaneRules(self.nest.columns.variable, self.nest.own, 0).is_uniform(node)
 
-    def once(self, kind: str, value: VectorExpression, loads: _Loads | None) -> Any:
+    def variable(self, kind: str, dtype: str) -> Variable:
+        """A new variable for vectors of a type, which no other block has for those of another one."""
+        return Variable(self.names.new(kind if dtype == "float64" else f"{kind}_{dtype}_"), VECTOR)
+
+    def once(self, kind: str, value: Lanes | Splat, loads: _Loads | None) -> Any:
         if loads is None or any(isinstance(part, Element) and part.array in loads.changing for part in walk(value)):
             return value
         if value not in loads.known:
-            loads.known[value] = Let(self.names.new(kind), value)
+            known = value.element if isinstance(value, Lanes) else value.value
+            loads.known[value] = Let(self.variable(kind, known.dtype).name, value)
         return Variable(loads.known[value].name, VECTOR)
 
 

@@ -239,7 +239,7 @@ class _Tiler:
 
         def add(array: str, axis: int, extents: Sequence[Expression]) -> None:
             name = generated(f"strip_{self.region.index}_{len(self.strips)}")
-            self.strips.append(Strip(name, nest.dtype, (*extents, integer(width))))
+            self.strips.append(Strip(name, self.scop.array(array).dtype, (*extents, integer(width))))
             strips[array] = axis, name
 
         for array, axis in nest.across(alone).items():
