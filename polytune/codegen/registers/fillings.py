@@ -85,13 +85,15 @@ def _filling(places: Sequence[tuple[Element, tuple[For, ...]]], column: str, siz
         return None
     if any(moves(element, column) != moving for element, _ in places):
         return None
-    conditions = {frozenset((loop.start, loop.stop) for loop in around) for _, around in places}
-    if len(conditions) > 1 or not any(_is_read_again(element, around) for element, around in places):
+    bounds = {frozenset((loop.start, loop.stop) for loop in around) for _, around in places}
+    if len(bounds) > 1 or not all(_is_of_sizes(end, sizes) for loop in loops for end in (loop.start, loop.stop)):
+        return None
+    if not any(_is_read_again(element, around) for element, around in places):
         return None
     extents = []
     for other in range(len(first.subscripts)):
         if other != axis:
-            ends = {_end(element.subscripts[other], around, sizes) for element, around in places}
+            ends = {_end(element.subscripts[other], around) for element, around in places}
             if None in ends:
                 return None
             extents.append(maximum(*dict.fromkeys(end for end in ends if end is not None)))
@@ -104,10 +106,14 @@ def _is_read_again(element: Element, around: Sequence[For]) -> bool:
     return any(not mentions(element, loop.variable) for loop in around)
 
 
-def _end(subscript: Expression, around: Sequence[For], sizes: Collection[str]) -> Expression | None:
-    """Return the end of a loop from 0 on that a subscript counts, if sizes alone say it."""
+def _is_of_sizes(end: Expression, sizes: Collection[str]) -> bool:
+    """Return whether a bound is known before a region begins."""
+    return all(part.name in sizes for part in walk(end) if isinstance(part, Index))
+
+
+def _end(subscript: Expression, around: Sequence[For]) -> Expression | None:
+    """Return the end of the loop from 0 on whose variable a subscript is."""
     for loop in around:
         if subscript == Index(loop.variable) and loop.start == Constant(0, "int64") and loop.step == 1:
-            names = {part.name for part in walk(loop.stop) if isinstance(part, Index)}
-            return loop.stop if names.issubset(sizes) else None
+            return loop.stop
     return None

@@ -177,7 +177,7 @@ def _dtype_of(parts: Sequence[Compute | For], columns: For, own: frozenset[str],
     if any(element.array in shared for element in elements):
         return None
     rules = LaneRules(columns.variable, own, BYTES[dtype])
-    fit = all(rules.is_target(assignment.target) and rules.is_vector(assignment.value) for assignment in known)
+    fit = all(rules.is_target(each.target) and rules.are_vectors((each.value,), each.target.dtype) for each in known)
     return dtype if fit else None
 
 

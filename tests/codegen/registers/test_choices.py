@@ -78,28 +78,39 @@ def two_conditions(x, a, out, where):
         where[i] = 1
 
 
-def arguments_of(points: int, rows: int, width: int) -> list[np.ndarray]:
+def cut_off(x, a, out, where):
+    """Sums that are cut off where they become whole numbers."""
+    for i in range(x.shape[0]):
+        total = 0.0
+        for j in range(a.shape[0]):
+            for k in range(a.shape[1]):
+                total += x[i, k] * a[j, k] + 0.25
+        out[i] = total
+        where[i] = int(total)
+
+
+def arguments_of(points: int, rows: int, width: int, *, has_nan: bool = True) -> list[np.ndarray]:
     rng = np.random.default_rng(points)
     x, a = rng.integers(0, 9, (points, width)) / 8.0, rng.integers(0, 9, (rows, width)) / 8.0
-    if points > 4:
+    if has_nan and points > 4:
         x[3] = np.nan
     return [x, a, np.full(points, -1.0), np.full(points, -7)]
 
 
-@pytest.mark.parametrize("function", [nearest, counted, one_after_the_other, two_conditions])
+@pytest.mark.parametrize("function", [nearest, counted, one_after_the_other, two_conditions, cut_off])
 @pytest.mark.parametrize("size", [(1, 1, 1), (13, 5, 3), (5, 0, 2)])
 def test_lanes_choose_what_branches_assign(function: Callable, size: tuple[int, int, int]) -> None:
-    arguments = arguments_of(*size)
+    arguments = arguments_of(*size, has_nan=function is not cut_off)
     stages = stages_of(function, arguments)
     if function in (nearest, counted):
         assert with_vectors(stages)
     check_versions(function, stages, arguments, versions=with_vectors(stages) or None, tiles=[(3,), (64,)])
 
 
-@pytest.mark.parametrize("function", [nearest, counted, one_after_the_other, two_conditions])
+@pytest.mark.parametrize("function", [nearest, counted, one_after_the_other, two_conditions, cut_off])
 @pytest.mark.parametrize("points", [1, 29, 300])
 def test_compiled(function: Callable, points: int) -> None:
-    arguments = arguments_of(points, 6, 7)
+    arguments = arguments_of(points, 6, 7, has_nan=function is not cut_off)
     expected = [each.copy() for each in arguments]
     function(*expected)
     kernel = polytune.Kernel(function)

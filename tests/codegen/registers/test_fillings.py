@@ -126,7 +126,20 @@ def in_loops_of_their_own(x, a, out):
         out[i] = total
 
 
-@pytest.mark.parametrize("function", [of_what_changes, read_once, from_the_second_on, in_loops_of_their_own])
+def in_a_triangle(x, a, out):
+    """Whether the inner loop has iterations differs from one of the outer loop to the next."""
+    for i in range(x.shape[0]):
+        total = 0.0
+        for j in range(a.shape[1]):
+            for k in range(j):
+                total += x[i, j] * a[0, k]
+        out[i] = total
+
+
+UNFILLED = [of_what_changes, read_once, from_the_second_on, in_loops_of_their_own, in_a_triangle]
+
+
+@pytest.mark.parametrize("function", UNFILLED)
 def test_what_is_not_put_into_strips(function: Callable) -> None:
     arguments = arguments_of(quadratic_forms, 13, 4, 4)
     assert not filled(function, arguments)
