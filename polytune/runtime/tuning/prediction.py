@@ -11,7 +11,7 @@ For some calls NumPy's library for products of matrices is no choice.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import permutations, product
 from types import ModuleType
@@ -42,6 +42,7 @@ _WORTH_OF_ROWS = 0.8  # and tiles of few long rows
 _MOST_TURNS = 4  # of a thread, in which even pieces are tried
 _LONG_PIECE, _WRITTEN_OUT = 1024, 32  # iterations: of long pieces, whole turns of loops of several vectors
 _WORTH_OF_EVEN = 0.9  # and one tile for each thread: of more tiles, others take those of a thread that is disturbed
+_WORTH_OF_EQUAL = 0.98  # and as many tiles as before, but all of one size
 # Arithmetic, of that of the source order: below the least an account has missed some of it, above the most it has taken
 # its tiles for all there are.
 _LEAST_ARITHMETIC, _MOST_ARITHMETIC = 0.98, 1.02
@@ -195,18 +196,35 @@ class Prediction:
             if other is not None and self._seconds_or_never(other) < min(limit, self._seconds_or_never(best)):
                 best = other
         even = min(map(self._with_even_pieces, (best, start)), key=self._seconds_or_never)
-        return self._with_long_rows(even)
+        return self._with_long_rows(self._with_equal_pieces(even))
 
     def _with_even_pieces(self, start: Configuration) -> Configuration:
         """Outermost loops cut into pieces of which each thread has as many, where that is expected to be better: loops
         of few iterations have no size among those tried that leaves all threads as much, and where two of them have
         different ones, what is even for one need not be for the other."""
+        sizes = {size for extent in self._extents_of(start) for size in self._even_sizes(extent)}
+        return self._in_pieces(start, sizes, _WORTH_OF_EVEN)
+
+    def _with_equal_pieces(self, start: Configuration) -> Configuration:
+        """Outermost loops cut into no fewer pieces than before, but all of one size, where that is expected to be
+        better: of 300 iterations in pieces of 32, one of two threads has 160, as the last piece has 12."""
+        sizes = set()
+        for extent in self._extents_of(start):
+            turns = math.ceil(extent / (self._threads * int(start["tile_0"])))
+            sizes.add(self._even_size(extent, turns))
+        return self._in_pieces(start, {size for size in sizes if size < int(start["tile_0"])}, _WORTH_OF_EQUAL)
+
+    def _extents_of(self, start: Configuration) -> set[int]:
+        """The extents of outermost loops that are cut and shared out; none where there is nothing to choose."""
+        if "tile_0" not in self._versions[str(start["version"])].sizes or self._threads < 2:
+            return set()
+        return {region.extent for region in self._account_of(start).regions if region.extent}
+
+    def _in_pieces(self, start: Configuration, pieces: Collection[int], worth: float) -> Configuration:
+        """Outermost loops cut into pieces of the best of some sizes, where that is worth it."""
         version, best = self._versions[str(start["version"])], start
-        if "tile_0" not in version.sizes or self._threads < 2:
-            return best
-        limit = _WORTH_OF_EVEN * self._seconds_or_never(start)
-        extents = {region.extent for region in self._account_of(start).regions if region.extent}
-        for size in sorted({size for extent in extents for size in self._even_sizes(extent)}, reverse=True):
+        limit = worth * self._seconds_or_never(start)
+        for size in sorted(pieces, reverse=True):
             sizes = {each: int(start[each]) for each in version.sizes} | {"tile_0": size}
             other = self._best_threads(version, sizes)
             if other is not None and self._seconds_or_never(other) < min(limit, self._seconds_or_never(best)):
@@ -229,14 +247,18 @@ class Prediction:
         return best
 
     def _even_sizes(self, extent: int) -> Iterator[int]:
-        """Sizes of pieces of a loop of which each thread has one, or a few, but for what the last one lacks.
+        """Sizes of pieces of a loop of which each thread has one, or a few, but for what the last one lacks."""
+        fewest = math.ceil(extent / (self._threads * _TRIED_SIZES[-1]))
+        for turns in range(fewest, fewest + _MOST_TURNS):
+            yield self._even_size(extent, turns)
+
+    def _even_size(self, extent: int, turns: int) -> int:
+        """Return the size of pieces of a loop of which each thread has so many.
 
         Of an innermost loop, LLVM computes what is left of each piece one vector, and one element, at a time.
         """
-        fewest = math.ceil(extent / (self._threads * _TRIED_SIZES[-1]))
-        for turns in range(fewest, fewest + _MOST_TURNS):
-            size = max(1, math.ceil(extent / (self._threads * turns)))
-            yield size if size < _LONG_PIECE else -(-size // _WRITTEN_OUT) * _WRITTEN_OUT
+        size = max(1, math.ceil(extent / (self._threads * turns)))
+        return size if size < _LONG_PIECE else -(-size // _WRITTEN_OUT) * _WRITTEN_OUT
 
     def _sizes_of_waves(self, start: Configuration, tiles: Sequence[str]) -> Iterator[dict[str, int]]:
         """Sizes by which each diagonal of tiles has as many as there are threads, or twice as many, all of one size:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -85,6 +87,18 @@ def test_a_first_choice_leaves_no_thread_without_work(monkeypatch):
     first = prediction.ranked(lambda _: 0.1)[0]
     assert first["threads"] == 2
     assert all(region.is_serial or region.part_of_busiest(2) < 0.6 for region in prediction._account_of(first).regions)
+
+
+@pytest.mark.parametrize("extent", [120, 298, 300])
+def test_first_choices_are_cut_into_pieces_of_one_size(extent, monkeypatch):
+    generated = polytune.Kernel(forces).generated(np.ones(8), np.ones(8))
+    prediction = expected_of(generated, monkeypatch, x_0=extent)
+    for start in (32, 64):
+        pieces = prediction._with_equal_pieces(
+            generated.space.configuration(version="parallel", threads=2, tile_0=start)
+        )
+        assert busiest_of(extent, pieces["tile_0"], 2) < 0.505
+        assert math.ceil(extent / start) <= math.ceil(extent / pieces["tile_0"]) <= math.ceil(extent / start) + 1
 
 
 @pytest.mark.parametrize("extent", [2100, 300_000, 299_999, 1_000_001])
