@@ -5,7 +5,7 @@ a load for each lane, and that for all j.  A strip has them next to one another:
 
 Why that is right: nothing in the region writes the array, so that what a strip holds is what the array holds.  It is
 filled where the loops around all reads have iterations, with subscripts from 0 up to those that these loops come to:
-the calls of the kernel have been checked for all of them.
+the calls of the kernel have been checked for all of them.  Rows that are too long for the caches stay where they are.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from polytune.codegen.affine_range import mentions
+from polytune.codegen.ast_conversion import integer
 from polytune.codegen.loops import Block, Compute, For, Node
-from polytune.codegen.registers.blocks import all_of, maximum
+from polytune.codegen.registers.blocks import all_of, maximum, minimum
 from polytune.codegen.vectors.expressions import Apart
 from polytune.codegen.vectors.lane_access import ContiguousAxis, is_near, moves
 from polytune.frontend.expression import Compare, Constant, Element, Expression, walk
@@ -22,6 +23,11 @@ from polytune.frontend.expression import Iterator as Index
 from polytune.records import dataclass
 
 __all__ = ["Filling", "fillings_of"]
+
+
+MOST_ELEMENTS = 4096
+"""The most elements of a row that a strip holds, a megabyte for 32 points: what longer rows hold would come from
+farther away than the rows themselves, and take memory of any size."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,20 @@ class Filling:
     apart: Apart
     extents: tuple[Expression, ...]
     condition: Expression
+
+    @property
+    def _most(self) -> Expression:
+        return integer(int(MOST_ELEMENTS ** (1 / max(1, len(self.extents)))))
+
+    @property
+    def fits(self) -> tuple[Expression, ...]:
+        """Return the conditions under which a strip holds all that is read."""
+        return tuple(Compare("<=", extent, self._most) for extent in self.extents)
+
+    @property
+    def room(self) -> tuple[Expression, ...]:
+        """Return the extents of a strip but for that of its points."""
+        return tuple(minimum(extent, self._most) for extent in self.extents)
 
 
 def fillings_of(
@@ -93,10 +113,10 @@ def _filling(places: Sequence[tuple[Element, tuple[For, ...]]], column: str, siz
     extents = []
     for other in range(len(first.subscripts)):
         if other != axis:
-            ends = {_end(element.subscripts[other], around) for element, around in places}
+            ends = dict.fromkeys(_end(element.subscripts[other], around) for element, around in places)
             if None in ends:
                 return None
-            extents.append(maximum(*dict.fromkeys(end for end in ends if end is not None)))
+            extents.append(maximum(*(end for end in ends if end is not None)))
     condition = all_of([Compare("<", loop.start, loop.stop) for loop in loops])
     return Filling(first, Apart(*moving), tuple(extents), condition)
 

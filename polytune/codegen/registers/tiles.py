@@ -26,6 +26,7 @@ from polytune.codegen.loops import (
     Buffer,
     Compute,
     For,
+    If,
     Node,
     Program,
     RegionCode,
@@ -36,7 +37,7 @@ from polytune.codegen.loops import (
     walk_nodes,
 )
 from polytune.codegen.registers.accumulation import accumulation_of
-from polytune.codegen.registers.blocks import may_be_tiled
+from polytune.codegen.registers.blocks import all_of, may_be_tiled
 from polytune.codegen.registers.columns import tile_columns
 from polytune.codegen.registers.packing import buffer_names, pack
 from polytune.codegen.registers.point_nests import PointNest, point_nest_of
@@ -205,7 +206,9 @@ class _Tiler:
                 return self.tile(nest) if self.accumulations else node
             points = self.point_nest(node)
             if points is not None:
-                return tile_points(self.in_strips(points), self.target)
+                tiled = tile_points(self.in_strips(points), self.target)
+                fits = [part for filling in points.fillings.values() for part in filling.fits]
+                return If(all_of(fits), tiled, node) if fits else tiled
             row = self.row_loop(node)
             if row is not None:
                 return vectorise_row(row, self.target)
@@ -246,7 +249,7 @@ class _Tiler:
             extents = self.scop.array(array).shape
             add(array, axis, (*extents[:axis], *extents[axis + 1 :]))
         for array, filling in nest.fillings.items():
-            add(array, filling.apart.axis, filling.extents)
+            add(array, filling.apart.axis, filling.room)
         return replace(nest, strips=strips)
 
     def row_loop(self, node: For) -> RowLoop | None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import polytune
+from polytune.codegen.registers import fillings
 from tests.every_version import check_versions, stages_of, with_vectors
 
 
@@ -83,6 +84,16 @@ def test_what_no_loop_reads_is_not_put_into_strips() -> None:
     arguments = [np.ones((40, 3)), np.ones((0, 50)), np.full(40, -1.0)]
     stages = stages_of(quadratic_forms, arguments)
     check_versions(quadratic_forms, stages, arguments, versions=filled(quadratic_forms, arguments), tiles=[(64,)])
+
+
+def test_long_rows_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strips have no more room than that, and code for rows that have more."""
+    monkeypatch.setattr(fillings, "MOST_ELEMENTS", 9)
+    for width in (2, 3, 4, 9, 10, 23):
+        for function in (quadratic_forms, columns_of_blocks):
+            arguments = arguments_of(function, 13, width, width)
+            stages = stages_of(function, arguments)
+            check_versions(function, stages, arguments, versions=filled(function, arguments), tiles=[(64,)])
 
 
 def of_what_changes(x, a, out):
