@@ -79,10 +79,15 @@ def fillings_of(
     """
     reads: dict[str, dict[tuple[Element, tuple[For, ...]], None]] = {}
     for element, loops in _reads(parts, ()):
-        if element.array in constant and mentions(element, column) and not is_near(element, column, contiguous):
+        if element.array in constant and mentions(element, column):
             reads.setdefault(element.array, {})[element, loops] = None
-    found = {array: _filling(list(places), column, sizes) for array, places in reads.items()}
-    return {array: filling for array, filling in found.items() if filling is not None}
+    found = {}
+    for array, places in reads.items():
+        if not any(is_near(element, column, contiguous) for element, _ in places):
+            filling = _filling(list(places), column, sizes)
+            if filling is not None:
+                found[array] = filling
+    return found
 
 
 def _reads(nodes: Sequence[Node], around: tuple[For, ...]) -> Iterator[tuple[Element, tuple[For, ...]]]:

@@ -137,6 +137,16 @@ def in_loops_of_their_own(x, a, out):
         out[i] = total
 
 
+def along_rows_and_columns(x, a, out):
+    """What lies along a column, too, is no row."""
+    for i in range(a.shape[0]):
+        total = 0.0
+        for j in range(a.shape[0]):
+            for k in range(a.shape[0]):
+                total += x[i, k] * a[j, k] + x[k, i]
+        out[i] = total
+
+
 def in_a_triangle(x, a, out):
     """Whether the inner loop has iterations differs from one of the outer loop to the next."""
     for i in range(x.shape[0]):
@@ -147,7 +157,14 @@ def in_a_triangle(x, a, out):
         out[i] = total
 
 
-UNFILLED = [of_what_changes, read_once, from_the_second_on, in_loops_of_their_own, in_a_triangle]
+UNFILLED = [
+    of_what_changes,
+    read_once,
+    from_the_second_on,
+    in_loops_of_their_own,
+    in_a_triangle,
+    along_rows_and_columns,
+]
 
 
 @pytest.mark.parametrize("function", UNFILLED)
