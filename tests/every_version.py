@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune import Kernel
 from polytune.codegen.transform import Target
 from polytune.pipeline import Stages
 from polytune.runtime.calls.arguments import signature_of
@@ -38,6 +39,19 @@ def with_vectors(stages: Stages) -> list[str]:
 def copied(arguments: Sequence[Any]) -> list[Any]:
     """Arrays with the same elements in the same order in memory; numbers as they are."""
     return [value.copy(order="K") if isinstance(value, np.ndarray) else value for value in arguments]
+
+
+def check_compiled(function: Callable, arguments: Sequence[Any]) -> None:
+    """Whether the machine code of every version computes what the source does, but for rounding."""
+    expected = copied(arguments)
+    function(*expected)
+    kernel = Kernel(function)
+    space = kernel.space(*arguments)
+    for version in space["version"].values:
+        given = copied(arguments)
+        kernel.run(space.configuration(version=version), *given)
+        for found, wanted in zip(given, expected, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
 def tile_sizes(sizes: Sequence[int]) -> dict[str, int]:

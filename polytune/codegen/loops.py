@@ -195,6 +195,11 @@ def walk_nodes(node: Node) -> Iteration[Node]:
         yield from walk_nodes(child)
 
 
+def children_of(body: Node) -> tuple[Node, ...]:
+    """The nodes of a loop's body, in order."""
+    return body.children if isinstance(body, Block) else (body,)
+
+
 def is_innermost(loop: For) -> bool:
     """Return whether there are no loops in a loop."""
     return not any(isinstance(part, For) for part in walk_nodes(loop.body))

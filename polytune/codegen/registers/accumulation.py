@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from polytune.codegen.affine_range import coefficient, mentions
-from polytune.codegen.loops import Block, Compute, For, Node
+from polytune.codegen.loops import Compute, For, Node, children_of
 from polytune.codegen.transform import BYTES
 from polytune.codegen.vectors.lane_access import (
     ContiguousAxis,
@@ -175,7 +175,7 @@ def term_of(update: Assign, updates: Sequence[Assign], loops: Sequence[str]) -> 
 
 def _statements(body: Node) -> tuple[Compute, ...] | None:
     """The statements of an innermost loop, if they are assignments and nothing else is there."""
-    parts = body.children if isinstance(body, Block) else (body,)
+    parts = children_of(body)
     found = tuple(part for part in parts if isinstance(part, Compute))
     simple = all(len(part.operations) == 1 and isinstance(part.operations[0], Assign) for part in found)
     return found if found and simple and len(found) == len(parts) else None

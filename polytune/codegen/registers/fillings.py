@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from polytune.codegen.affine_range import mentions
 from polytune.codegen.ast_conversion import integer
-from polytune.codegen.loops import Block, Compute, For, Node
+from polytune.codegen.loops import Compute, For, Node, children_of
 from polytune.codegen.registers.blocks import all_of, maximum, minimum
 from polytune.codegen.vectors.expressions import Apart
 from polytune.codegen.vectors.lane_access import ContiguousAxis, is_near, moves
@@ -94,8 +94,7 @@ def _reads(nodes: Sequence[Node], around: tuple[For, ...]) -> Iterator[tuple[Ele
     """The elements that statements mention, each with the loops around it."""
     for node in nodes:
         if isinstance(node, For):
-            inside = node.body.children if isinstance(node.body, Block) else (node.body,)
-            yield from _reads(inside, (*around, node))
+            yield from _reads(children_of(node.body), (*around, node))
         elif isinstance(node, Compute):
             yield from ((part, around) for part in walk(node) if isinstance(part, Element))
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from polytune.codegen.affine_range import Range, coefficient, greatest, least, mentions
 from polytune.codegen.ast_conversion import add_constant, substitute
-from polytune.codegen.loops import Block, Buffer, Compute, For, If, Node, Store, block
+from polytune.codegen.loops import Buffer, Compute, For, If, Node, Store, block, children_of
 from polytune.codegen.registers.accumulation import assignments_of
 from polytune.codegen.registers.blocks import after_whole
 from polytune.codegen.vectors.lane_access import ContiguousAxis
@@ -103,7 +103,7 @@ def walk_elements(body: Node) -> list[Element]:
 
 
 def _changed(body: Node, change: Callable[[Any], Any]) -> Node:
-    children = body.children if isinstance(body, Block) else (body,)
+    children = children_of(body)
     return block(
         *(
             replace(child, operations=tuple(change(operation) for operation in child.operations))

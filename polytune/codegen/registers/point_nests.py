@@ -14,7 +14,7 @@ from math import inf
 
 from polytune.codegen.affine_range import Range, coefficient, difference, from_first, greatest, least, mentions
 from polytune.codegen.ast_conversion import add_constant, substitute
-from polytune.codegen.loops import Block, Compute, For, Node
+from polytune.codegen.loops import Block, Compute, For, Node, children_of
 from polytune.codegen.registers.blocks import all_of, any_of
 from polytune.codegen.registers.choices import in_choices
 from polytune.codegen.registers.fillings import Filling, fillings_of
@@ -260,11 +260,6 @@ def _iterations(node: Node) -> float:
         return inf
     instances: float = max(0, node.stop.value - node.start.value) * inside
     return instances
-
-
-def children_of(body: Node) -> tuple[Node, ...]:
-    """The nodes of a loop's body, in order."""
-    return body.children if isinstance(body, Block) else (body,)
 
 
 def variables_below(node: Node) -> Iteration[str]:

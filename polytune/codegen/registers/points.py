@@ -34,7 +34,7 @@ from typing import Any
 
 from polytune.codegen.affine_range import greatest, least, mentions
 from polytune.codegen.ast_conversion import Part, add_constant, integer, substitute
-from polytune.codegen.loops import Compute, For, If, Let, Node, Store, block
+from polytune.codegen.loops import Compute, For, If, Let, Node, Store, block, children_of
 from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, largest_shape, maximum, minimum
 from polytune.codegen.registers.fillings import Filling
@@ -43,7 +43,6 @@ from polytune.codegen.registers.point_nests import (
     Link,
     PointNest,
     assignments_below,
-    children_of,
     condition_of_update,
     links_of,
 )

@@ -18,7 +18,7 @@ from typing import Any
 
 from polytune.codegen.affine_range import in_one_order, mentions
 from polytune.codegen.ast_conversion import Part, add_constant, integer, substitute
-from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Store, block
+from polytune.codegen.loops import Compute, For, If, Let, Node, Store, block, children_of
 from polytune.codegen.registers.accumulation import is_vector
 from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, after_whole, minus
@@ -84,7 +84,7 @@ def row_loop_of(loop: For, arrays: frozenset[str], contiguous: ContiguousAxis) -
         arrays: the arrays that the kernel was given: the false dependences of its own ones may have been left out.
         contiguous: tells how arrays lie in memory.
     """
-    parts = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
+    parts = children_of(loop.body)
     operations = [part.operations[0] for part in parts if isinstance(part, Compute) and len(part.operations) == 1]
     assignments = tuple(operation for operation in operations if isinstance(operation, Assign))
     if not assignments or len(assignments) != len(parts) or loop.step != 1 or _is_single(loop):

@@ -25,7 +25,19 @@ from typing import Any
 
 from polytune.codegen.affine_range import coefficient, mentions, terms_of
 from polytune.codegen.ast_conversion import add_constant, substitute
-from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCode, block, map_nodes, walk_nodes
+from polytune.codegen.loops import (
+    Block,
+    Compute,
+    For,
+    If,
+    Node,
+    Program,
+    RegionCode,
+    block,
+    children_of,
+    map_nodes,
+    walk_nodes,
+)
 from polytune.codegen.registers.blocks import BlockNames, all_of, minimum
 from polytune.codegen.storage import contiguous_axis
 from polytune.codegen.transform import VECTOR_TYPES, LoopTransform, Target
@@ -84,8 +96,7 @@ class _Part:
     columns: For
 
     def statements(self) -> tuple[Node, ...]:
-        body = self.columns.body
-        return body.children if isinstance(body, Block) else (body,)
+        return children_of(self.columns.body)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import polytune
-from tests.every_version import check_versions, stages_of, with_vectors
+from tests.every_version import check_compiled, check_versions, stages_of, with_vectors
 
 
 def nearest(x, a, out, where):
@@ -110,13 +109,4 @@ def test_lanes_choose_what_branches_assign(function: Callable, size: tuple[int, 
 @pytest.mark.parametrize("function", [nearest, counted, one_after_the_other, two_conditions, cut_off])
 @pytest.mark.parametrize("points", [1, 29, 300])
 def test_compiled(function: Callable, points: int) -> None:
-    arguments = arguments_of(points, 6, 7, has_nan=function is not cut_off)
-    expected = [each.copy() for each in arguments]
-    function(*expected)
-    kernel = polytune.Kernel(function)
-    space = kernel.space(*arguments)
-    for version in space["version"].values:
-        given = [each.copy() for each in arguments]
-        kernel.run(space.configuration(version=version), *given)
-        for found, wanted in zip(given, expected, strict=True):
-            np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    check_compiled(function, arguments_of(points, 6, 7, has_nan=function is not cut_off))

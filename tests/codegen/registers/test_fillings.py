@@ -7,9 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import polytune
 from polytune.codegen.registers import fillings
-from tests.every_version import check_versions, stages_of, with_vectors
+from tests.every_version import check_compiled, check_versions, stages_of, with_vectors
 
 
 def quadratic_forms(x, a, out):
@@ -68,15 +67,7 @@ def test_points_read_their_rows_from_strips(function: Callable, size: tuple[int,
 @pytest.mark.parametrize("function", [quadratic_forms, least_squares, columns_of_blocks])
 @pytest.mark.parametrize("points", [1, 29, 300])
 def test_compiled(function: Callable, points: int) -> None:
-    arguments = arguments_of(function, points, 7, 7)
-    expected = [each.copy() for each in arguments]
-    function(*expected)
-    kernel = polytune.Kernel(function)
-    space = kernel.space(*arguments)
-    for version in space["version"].values:
-        given = [each.copy() for each in arguments]
-        kernel.run(space.configuration(version=version), *given)
-        np.testing.assert_allclose(given[2], expected[2], rtol=1e-12)
+    check_compiled(function, arguments_of(function, points, 7, 7))
 
 
 def test_what_no_loop_reads_is_not_put_into_strips() -> None:
