@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import polytune
 from polytune import kernel_modules, pipeline
+from polytune.runtime.background import versions as deferred_versions
 from polytune.runtime.calls import calls
 from polytune.runtime.modules.cache import ModuleCache
+from polytune.runtime.modules.generated import GeneratedKernel
 from tests.deferred.kernels import (
     check_smoothed,
     holds,
@@ -56,6 +59,35 @@ def test_calls_go_on_with_few_versions_and_then_have_all(makers):
         smoothed(*theirs, 3)
         kernel.run(space.configuration(version=version), *ours, 3)
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_calls_leave_a_core_to_versions_that_take_long(makers, monkeypatch):
+    makers(HeldProcess)
+    HeldProcess.may_answer.clear()
+    threads: list[int] = []
+    run = GeneratedKernel.run
+
+    def noted(generated: GeneratedKernel, configuration: Any, invocation: Any) -> Any:
+        threads.append(configuration.get("threads", 1))
+        return run(generated, configuration, invocation)
+
+    monkeypatch.setattr(GeneratedKernel, "run", noted)
+    kernel = polytune.kernel(smoothed)
+    try:
+        for _ in range(3):
+            check_smoothed(kernel, size=400_000)
+        assert holds(kernel) and threads[0] > 1 and set(threads) == {threads[0]}
+        long_ways = len(threads)
+        monkeypatch.setattr(deferred_versions, "_PATIENCE", 0.0)
+        for _ in range(3):
+            check_smoothed(kernel, size=400_000)
+        assert set(threads[long_ways:]) == {threads[0] - 1}
+        assert len(threads) == long_ways + 1  # the others go the short way, which they do not leave
+    finally:
+        HeldProcess.may_answer.set()
+    until(lambda: not holds(kernel))
+    check_smoothed(kernel, size=400_000)
+    assert threads[-1] == threads[0]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])

@@ -34,6 +34,12 @@ _IDLE_SECONDS = 5.0
 """The seconds for which the process waits for another kernel before it ends: it takes less than one to start."""
 
 
+_PATIENCE = 3.0
+"""The seconds after which calls leave a core to the process.  Beside a kernel that keeps all cores busy it has a
+quarter of one, and needs one for some two seconds: so tuning would begin after eight.  Calls lose as much in all, but
+sooner, and programs that end meanwhile have lost it for nothing: so it is not done before."""
+
+
 Made = TypeVar("Made")
 
 
@@ -59,6 +65,10 @@ class DeferredVersions(Generic[Made]):
     def are_lost(self) -> bool:
         """Return whether nobody makes them: this process was forked from the one where they were wanted."""
         return self._process != os.getpid()
+
+    def are_overdue(self) -> bool:
+        """Return whether they have been waited for so long that calls are to leave a core to what makes them."""
+        return time.monotonic() > self._since + _PATIENCE
 
     def then(self, take: Callable[[Made | None], None]) -> None:
         """Have the kernel with all versions taken, as soon as it is there; None where it cannot be made here."""

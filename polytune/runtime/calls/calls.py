@@ -15,7 +15,14 @@ from polytune.runtime.background.compiler import background
 from polytune.runtime.calls.invocation import Outcome
 from polytune.runtime.calls.prepared_calls import PreparedCall, PreparingKernel
 from polytune.runtime.calls.settled import NOT_MADE
-from polytune.runtime.calls.untuned import BorrowedChoice, FixedChoice, best_known, run_first
+from polytune.runtime.calls.untuned import (
+    BorrowedChoice,
+    FixedChoice,
+    WaitingChoice,
+    best_known,
+    run_first,
+    with_thread_less,
+)
 from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.tuning.tunable import Case
 from polytune.runtime.tuning.tuning_mode import mode_of_block, mode_of_process
@@ -115,7 +122,13 @@ class CallableKernel(PreparingKernel):
         if not wanted and space is generated.space:
             with self._failed.noted(call.case):
                 wanted = generated.first_choices.promising(invocation.parameters)[:1]
-        return self._call_first(call, mode, space, wanted, FixedChoice)
+        if (deferred := generated.deferred) is None:
+            return self._call_first(call, mode, space, wanted, FixedChoice)
+        leaves_core = deferred.are_overdue()
+        if leaves_core:
+            wanted = tuple(with_thread_less(space, each) for each in wanted)
+        waiting = partial(WaitingChoice, leaves_core=leaves_core, is_overdue=deferred.are_overdue)
+        return self._call_first(call, mode, space, wanted, waiting)
 
     def _call_first(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from polytune.errors import CompilationError
 from polytune.runtime.calls.invocation import Invocation, Outcome
@@ -10,7 +10,7 @@ from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.tuner import Configuration, OnlineTuner, Space
 
-__all__ = ["BorrowedChoice", "FixedChoice", "best_known", "run_first"]
+__all__ = ["BorrowedChoice", "FixedChoice", "WaitingChoice", "best_known", "run_first", "with_thread_less"]
 
 
 _WORTH_A_TUNER = 0.1
@@ -29,8 +29,8 @@ class FixedChoice:
         self._configuration, self._tuner = configuration, tuner
 
     @property
-    def steady(self) -> Configuration:
-        """The configuration that the next call runs."""
+    def steady(self) -> Configuration | None:
+        """The configuration that the next call runs; None where that is not known."""
         best = None if self._tuner is None else self._tuner.best
         return self._configuration if best is None else best[0]
 
@@ -45,6 +45,26 @@ class FixedChoice:
 
     def report_steady(self, configuration: Configuration, seconds: float) -> None:
         """Leave a call out of account, which ran a configuration for some seconds."""
+
+
+class WaitingChoice(FixedChoice):
+    """Stands in for a tuner while a kernel's versions are made beside the application: calls run what has run until a
+    core is to be left to those.
+
+    Args:
+        configuration: what has run.
+        leaves_core: whether that leaves a core to what makes the versions.
+        is_overdue: whether one is to be left.
+    """
+
+    def __init__(self, configuration: Configuration, leaves_core: bool, is_overdue: Callable[[], bool]):
+        super().__init__(configuration)
+        self._leaves_core, self._is_overdue = leaves_core, is_overdue
+
+    @property
+    def steady(self) -> Configuration | None:
+        """The configuration that the next call runs; None once that is to be another one."""
+        return self._configuration if self._leaves_core or not self._is_overdue() else None
 
 
 class BorrowedChoice:
@@ -82,6 +102,12 @@ class BorrowedChoice:
     def end(self) -> None:
         """Lend no more."""
         self._seconds = _WORTH_A_TUNER
+
+
+def with_thread_less(space: Space, configuration: Configuration) -> Configuration:
+    """Return a configuration that leaves a core idle; the same where it has one thread."""
+    threads = int(configuration.get("threads", 1))
+    return configuration if threads == 1 else space.configuration(**{**configuration, "threads": threads - 1})
 
 
 def best_known(tuner: OnlineTuner, is_given: bool) -> Iterator[Configuration]:

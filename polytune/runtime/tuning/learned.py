@@ -114,7 +114,7 @@ def explain_statistics(
     lines.append(f"  best: {values_text(configuration)}: {seconds_text(seconds)}")
     if statistics.default_seconds:
         lines.append(f"  first choice: {seconds_text(statistics.default_seconds)}{_compared(statistics, seconds)}")
-    lines += _tried(tried)
+    lines += _tried(tried, seconds)
     lines += _trials(trials)
     count = "1 configuration" if statistics.explored == 1 else f"{statistics.explored} configurations"
     lines.append(f"  {count} measured, {statistics.failed} failed; {_balance(statistics)}{_repayment(statistics)}")
@@ -142,11 +142,17 @@ def _compared(statistics: Statistics, seconds: float) -> str:
     return f" ({default / seconds if seconds else 1:.2f} x the best)"
 
 
-def _tried(tried: Sequence[Tried]) -> list[str]:
-    """Return what was tried, the fastest first."""
+def _tried(tried: Sequence[Tried], best: float) -> list[str]:
+    """Return what was tried, the fastest first.
+
+    Args:
+        tried: the configurations, with their seconds.
+        best: those of the best that is believed.
+    """
     if len(tried) < 2:
         return []
-    lines = ["  tried, the fastest first:"]
+    unconfirmed = "; what is faster than the best has yet to be confirmed" if tried[0][1] < best else ""
+    lines = [f"  tried, the fastest first{unconfirmed}:"]
     lines += [
         f"    {seconds_text(seconds)}: {values_text(configuration)}" for configuration, seconds in tried[:_LISTED]
     ]

@@ -43,6 +43,16 @@ def test_what_was_tried_comes_in_order_of_its_time():
     assert "  first choice: 2 s (2.00 x the best)" in lines and "  best: version=b: 1 s" in lines
 
 
+def test_what_is_faster_than_the_best_is_said_to_be_unconfirmed():
+    tuner = new_tuner(SPACE)
+    while not tuner.converged:
+        call(tuner)
+    best, seconds = tuner.best
+    ranking, statistics = tuner.ranking(), tuner.statistics()
+    lines = explain_statistics("n=8", (best, 2 * seconds), statistics, ranking).splitlines()
+    assert "  tried, the fastest first; what is faster than the best has yet to be confirmed:" in lines
+
+
 def test_what_is_waited_for_and_what_was_disturbed_is_said():
     tuner = new_tuner(SPACE)
     call(tuner)
