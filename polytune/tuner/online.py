@@ -85,6 +85,8 @@ class OnlineTuner(Choosing, Learning):
             `is_ready`; they teach nothing.  Without it the first call waits.
         fewer_threads: the same with fewer threads in place of a configuration, None where there is nothing such: while
             calls are disturbed, short ones run that where it takes less time.
+        written: is told of every configuration measured, with its seconds, the fastest first, each time the store has
+            been written.
         seed: the search is a function of it and of the measurements.
         clock: what `run` times calls with, in seconds.
 
@@ -113,6 +115,7 @@ class OnlineTuner(Choosing, Learning):
         prediction: Callable[[Configuration], float | None] | None = None,
         opening: Configuration | None = None,
         fewer_threads: Callable[[Configuration], Configuration | None] = lambda _: None,
+        written: Callable[[Sequence[tuple[Configuration, float]]], None] | None = None,
         seed: int = 0,
         clock: Callable[[], float] = time.perf_counter,
     ):
@@ -150,6 +153,8 @@ class OnlineTuner(Choosing, Learning):
         self.key: Key | None = None if key is None else Key(*key)
         if store is not None and self.key is not None:
             self._persistence = Persistence(store, self.key, self._snapshot, self._take_over, code)
+            if written is not None:
+                self._persistence.then(lambda: written(self.ranking()))
             found = self._persistence.load(space, search, starts, refused or {})
             self._search, self._ledger, self._pruned = found.search, found.ledger, found.pruned
             self._outlook = outlook(experiences(store, self.key.machine), self.key)

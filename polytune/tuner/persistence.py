@@ -107,6 +107,11 @@ class Persistence:
         self._lock = threading.Lock()
         renew_lock_at_fork(self)
         self._unsaved: dict[Configuration, int] = {}
+        self._then: Callable[[], None] = lambda: None
+
+    def then(self, act: Callable[[], None]) -> None:
+        """Have something done each time something has been written."""
+        self._then = act
 
     def load(
         self,
@@ -194,6 +199,11 @@ class Persistence:
             with self._lock:
                 for configuration, count in unsaved.items():
                     self._unsaved[configuration] = self._unsaved.get(configuration, 0) + count
+            return
+        try:
+            self._then()
+        except Exception:
+            _LOGGER.warning("what follows from what was measured of %s was not kept", self._key, exc_info=True)
 
     def _write(self, unsaved: Mapping[Configuration, int]) -> None:
         """Write what is known of configurations, each with how many measurements of it are new."""

@@ -15,14 +15,7 @@ from polytune.runtime.background.compiler import background
 from polytune.runtime.calls.invocation import Outcome
 from polytune.runtime.calls.prepared_calls import PreparedCall, PreparingKernel
 from polytune.runtime.calls.settled import NOT_MADE
-from polytune.runtime.calls.untuned import (
-    BorrowedChoice,
-    FixedChoice,
-    WaitingChoice,
-    best_known,
-    run_first,
-    with_thread_less,
-)
+from polytune.runtime.calls.untuned import BorrowedChoice, FixedChoice, WaitingChoice, best_known, run_first
 from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.tuning.tunable import Case
 from polytune.runtime.tuning.tuning_mode import mode_of_block, mode_of_process
@@ -126,7 +119,7 @@ class CallableKernel(PreparingKernel):
             return self._call_first(call, mode, space, wanted, FixedChoice)
         leaves_core = deferred.are_overdue()
         if leaves_core:
-            wanted = tuple(with_thread_less(space, each) for each in wanted)
+            wanted = tuple(generated.first_choices.fewer_threads(each) or each for each in wanted)
         waiting = partial(WaitingChoice, leaves_core=leaves_core, is_overdue=deferred.are_overdue)
         return self._call_first(call, mode, space, wanted, waiting)
 

@@ -10,7 +10,7 @@ from polytune.runtime.modules.generated import GeneratedKernel
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.tuner import Configuration, OnlineTuner, Space
 
-__all__ = ["BorrowedChoice", "FixedChoice", "WaitingChoice", "best_known", "run_first", "with_thread_less"]
+__all__ = ["BorrowedChoice", "FixedChoice", "WaitingChoice", "best_known", "run_first"]
 
 
 _WORTH_A_TUNER = 0.1
@@ -102,12 +102,6 @@ class BorrowedChoice:
     def end(self) -> None:
         """Lend no more."""
         self._seconds = _WORTH_A_TUNER
-
-
-def with_thread_less(space: Space, configuration: Configuration) -> Configuration:
-    """Return a configuration that leaves a core idle; the same where it has one thread."""
-    threads = int(configuration.get("threads", 1))
-    return configuration if threads == 1 else space.configuration(**{**configuration, "threads": threads - 1})
 
 
 def best_known(tuner: OnlineTuner, is_given: bool) -> Iterator[Configuration]:

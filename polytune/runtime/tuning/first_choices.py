@@ -15,6 +15,7 @@ from polytune.runtime.partitioned.description import Partitioned
 from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.runtime.teams.threads import current_threads
+from polytune.runtime.tuning.machine_rates import corrections_here
 from polytune.runtime.tuning.prediction import Prediction
 from polytune.runtime.version import Version
 from polytune.tuner import Configuration, Space
@@ -90,7 +91,7 @@ class FirstChoices:
 
     def promising(self, parameters: Sequence[int]) -> tuple[Configuration, ...]:
         """Return the configurations to begin with in calls of some sizes, the first choice first: the same in each
-        process.
+        process in which the history of the machine corrects the model alike.
 
         Versions for the processor come in the order of the time that is predicted of them; of the version that is
         shared, what `starts` has, behind them.
@@ -180,10 +181,11 @@ class FirstChoices:
     def _predicted(self, parameters: Sequence[int]) -> tuple[tuple[Configuration, ...], Prediction]:
         """Return what calls of some sizes begin with, and the model of their times."""
         threads = current_threads()
-        key = (*parameters, threads)
+        corrections = corrections_here(threads)
+        key = (*parameters, threads, bool(corrections))
         found = self._predictions.get(key)
         if found is None:
-            prediction = Prediction(self._module, self._space, parameters, threads)
+            prediction = Prediction(self._module, self._space, parameters, threads, corrections)
             try:
                 ranked = prediction.ranked(self._functions.compilation_alone)
             except Exception:

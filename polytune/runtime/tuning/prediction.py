@@ -3,7 +3,8 @@
 The time of a region is a sum over what is counted of it (``polytune.runtime.tuning.work``), each kind at a rate; what
 workers share out takes as long as the worker with the most pieces, and each region has a start that all wait for.  The
 rates were fitted to 96 kernels in all their versions (``benchmarks/calibration.py``): what counts is that versions of
-one kernel come in the right order, more than that the times are right.
+one kernel come in the right order, more than that the times are right.  What has been tuned on a machine corrects them
+there (`polytune.runtime.tuning.machine_rates`).
 
 For some calls NumPy's library for products of matrices is no choice.
 """
@@ -20,6 +21,7 @@ from typing import Any
 from polytune.environment import MKL_THREADS, OPENBLAS_THREADS, OPENMP_THREADS
 from polytune.runtime.machine import machine
 from polytune.runtime.teams.threads import first_number
+from polytune.runtime.tuning.machine_rates import GROUPS, Corrections
 from polytune.runtime.tuning.rates import RATES
 from polytune.runtime.tuning.work import Account, Kind
 from polytune.runtime.version import Version
@@ -48,6 +50,7 @@ _WORTH_OF_EQUAL = 0.98  # and as many tiles as before, but all of one size
 _LEAST_ARITHMETIC, _MOST_ARITHMETIC = 0.98, 1.02
 _LEAST_OF_REGISTERS, _MOST_OF_REGISTERS = 0.15, 1.6  # whose operations are counted roughly
 _LEAST_OF_PLAIN, _MOST_OF_PLAIN = 0.9, 1.1  # without registers, beyond which that holds of an account with them too
+_GROUP_OF = {kind: group for group, kinds in GROUPS.items() for kind in kinds}
 
 
 class Prediction:
@@ -58,10 +61,21 @@ class Prediction:
         space: what there is to choose from.
         parameters: the sizes of the call.
         threads: how many threads it may have.
+        corrections: of the rates, on this machine.
     """
 
-    def __init__(self, module: ModuleType, space: Space, parameters: Sequence[int], threads: int):
+    def __init__(
+        self,
+        module: ModuleType,
+        space: Space,
+        parameters: Sequence[int],
+        threads: int,
+        corrections: Corrections | None = None,
+    ):
         self._space, self._parameters, self._threads = space, tuple(parameters), threads
+        self._corrections = dict(corrections or {})
+        self._rates = {kind: RATES[kind] * self._correction(_GROUP_OF[kind.name.lower()]) for kind in Kind}
+        self._team, self._task = (each * self._correction(_GROUP_OF["starts"]) for each in (_TEAM, _TASK))
         self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
         here = machine()
         self._caches = tuple(here.cache(level).share for level in (1, 2, 3))
@@ -126,12 +140,27 @@ class Prediction:
             if region.by_library:
                 busiest /= self._threads
             for kind, count in zip(Kind, region.counts, strict=True):
-                found[kind.name.lower()] += RATES[kind] * count * busiest / _seen_of(kind, seen)
+                found[kind.name.lower()] += self._rates[kind] * count * busiest / _seen_of(kind, seen)
             if threads > 1 and not region.is_serial:
                 executions = region.counts[Kind.REGIONS] / _seen_of(Kind.REGIONS, seen)
-                found["starts"] += _TEAM * executions
-                found["tasks"] += _TASK * region.pieces * executions
+                found["starts"] += self._team * executions
+                found["tasks"] += self._task * region.pieces * executions
         return found
+
+    def uncorrected(self, configuration: Mapping[str, Any]) -> tuple[float, ...] | None:
+        """Return how many nanoseconds the busiest thread is expected to need for each of `GROUPS` by the rates that
+        polytune ships with; None where nothing is known.
+
+        Args:
+            configuration: a value for each parameter of its version.
+        """
+        times = self.times(configuration)
+        if times is None:
+            return None
+        return tuple(sum(times[kind] for kind in kinds) / self._correction(group) for group, kinds in GROUPS.items())
+
+    def _correction(self, group: str) -> float:
+        return self._corrections.get(group, 1.0)
 
     def workers(self, configuration: Mapping[str, Any]) -> int:
         """Return how many threads a configuration works with."""
@@ -347,12 +376,13 @@ class Prediction:
         nanoseconds = 0.0
         for region in account.regions:
             counts = zip(Kind, region.counts, strict=True)
-            time = sum(RATES[kind] * count / _seen_of(kind, seen) for kind, count in counts if count)
+            time = sum(self._rates[kind] * count / _seen_of(kind, seen) for kind, count in counts if count)
             time *= region.part_of_busiest(threads)
             if region.by_library:
                 time /= self._threads
             if threads > 1 and not region.is_serial:
-                time += (_TEAM + _TASK * region.pieces) * region.counts[Kind.REGIONS] / _seen_of(Kind.REGIONS, seen)
+                executions = region.counts[Kind.REGIONS] / _seen_of(Kind.REGIONS, seen)
+                time += (self._team + self._task * region.pieces) * executions
             nanoseconds += time
         return nanoseconds * 1e-9
 

@@ -13,6 +13,7 @@ from polytune.history.store import HistoryStore
 from polytune.records import dataclass
 from polytune.runtime.calls.invocation import Invocation
 from polytune.runtime.modules.generated import GeneratedKernel
+from polytune.runtime.tuning.machine_rates import note_case
 from polytune.runtime.tuning.prediction import Prediction
 from polytune.runtime.tuning.rules import Thresholds
 from polytune.runtime.tuning.rules_calibration import refused_values
@@ -117,6 +118,7 @@ def make_tuner(
         prediction=prediction.seconds,
         opening=None if case.places else choices.opening(space.default(), case.parameters),
         fewer_threads=choices.fewer_threads,
+        written=None if case.places else partial(note_case, store, key, prediction.uncorrected),
     )
 
 
