@@ -54,6 +54,30 @@ def test_an_unfinished_search_goes_on_where_it_was(tmp_path, stop):
     assert second.statistics() == alone.statistics()
 
 
+def test_who_is_to_know_is_told_of_all_that_was_measured_whenever_something_is_written(tmp_path):
+    told = []
+    tuner = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path), written=told.append)
+    calls(tuner, cost, 10)
+    tuner.save()
+    calls(tuner, cost, 10)
+    tuner.save()
+    tuner.save()
+    assert len(told) == 2 and len(told[0]) < len(told[1]) and told[1] == tuner.ranking()
+
+
+def test_what_follows_from_measurements_does_not_lose_them(tmp_path, caplog):
+    def fails(measured):
+        raise RuntimeError("a defect")
+
+    tuner = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path), written=fails)
+    configurations = calls(tuner, cost, 10)
+    tuner.save()
+    tuner.save()
+    assert "a defect" in caplog.text
+    assert sum(each.count for each in HistoryStore(tmp_path).all(*KEY)) <= len(configurations)
+    assert OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path)).best == tuner.best
+
+
 def test_other_keys_are_not_mixed_up(tmp_path):
     store = HistoryStore(tmp_path)
     first = OnlineTuner(SPACE, key=KEY, store=store)
