@@ -28,6 +28,10 @@ _GREATEST_RISK = 100.0
 _FIRST_RATIOS = (0.5, 0.8, 0.2)
 """The processor's shares of what is split at first."""
 
+# What is not tried at all.
+_LONG_TRIAL = 1.0  # seconds of a call
+_FAR = 8.0  # times the first choice
+
 # When a first call runs another version than the first choice.
 _QUICK = 0.6  # seconds of compiling for which nothing else is compiled first
 _FRACTION = 0.5  # of the time that compiling the first choice takes
@@ -150,6 +154,28 @@ class FirstChoices:
         if seconds is None or not first:
             return 1.0
         return min(max(1.0, seconds / first), _GREATEST_RISK)
+
+    def why_too_slow(self, parameters: Sequence[int], configuration: Mapping[str, Any]) -> str | None:
+        """Return why a configuration is not worth a trial, for people: a call of it alone is expected to take long, and
+        far longer than the first choice; None where it is, or nothing is known.
+
+        The model is seldom wrong by half of that factor.  Of short calls the budget alone decides: whatever is tried of
+        them costs little.
+
+        Args:
+            parameters: the sizes of the call.
+            configuration: what may be tried.
+        """
+        ranked, prediction = self._predicted(parameters)
+        seconds, first = prediction.seconds(configuration), prediction.seconds(ranked[0])
+        if seconds is None or not first or not math.isfinite(seconds):
+            return None
+        if seconds < _LONG_TRIAL or seconds < _FAR * first:
+            return None
+        return (
+            f"Max-Time: a call is expected to take {seconds:.3g} s, {seconds / first:.0f} times as long as the first "
+            "choice"
+        )
 
     def warm_up(self, *, every: bool = False) -> list[str]:
         """Have the versions compiled that first calls run: the first choices for small, middling and large sizes, and

@@ -101,13 +101,17 @@ def make_tuner(
     )
     if prediction.refused and not case.places:
         refused["version"] = {**refused.get("version", {}), **prediction.refused}
+
+    def why_not(configuration: Configuration) -> str | None:
+        return functions.why_not(configuration) or choices.why_too_slow(case.parameters, configuration)
+
     return OnlineTuner(
         space,
         key=key,
         store=store,
         code=generated.code,
         starts=starts,
-        reject=functions.why_not,
+        reject=why_not,
         refused=refused,
         budget=budget,
         seed=seed,
