@@ -30,7 +30,7 @@ _FIRST_RATIOS = (0.5, 0.8, 0.2)
 
 # What is not tried at all.
 _LONG_TRIAL = 1.0  # seconds of a call
-_FAR = 8.0  # times the first choice
+_FAR = 4.0  # times the first choice
 
 # When a first call runs another version than the first choice.
 _QUICK = 0.6  # seconds of compiling for which nothing else is compiled first
@@ -159,8 +159,8 @@ class FirstChoices:
         """Return why a configuration is not worth a trial, for people: a call of it alone is expected to take long, and
         far longer than the first choice; None where it is, or nothing is known.
 
-        The model is seldom wrong by half of that factor.  Of short calls the budget alone decides: whatever is tried of
-        them costs little.
+        Of short calls, where the model may be wrong by as much, the budget alone decides: what is tried of them costs
+        little.
 
         Args:
             parameters: the sizes of the call.
