@@ -17,6 +17,7 @@ from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.runtime.teams.threads import current_threads
 from polytune.runtime.tuning.machine_rates import corrections_here
 from polytune.runtime.tuning.prediction import Prediction
+from polytune.runtime.tuning.tuning_mode import current_mode
 from polytune.runtime.version import Version
 from polytune.tuner import Configuration, Space
 
@@ -149,8 +150,7 @@ class FirstChoices:
             parameters: the sizes of the call.
             configuration: what may be tried.
         """
-        ranked, prediction = self._predicted(parameters)
-        seconds, first = prediction.seconds(configuration), prediction.seconds(ranked[0])
+        seconds, first = self._beside_first(parameters, configuration)
         if seconds is None or not first:
             return 1.0
         return min(max(1.0, seconds / first), _GREATEST_RISK)
@@ -166,8 +166,7 @@ class FirstChoices:
             parameters: the sizes of the call.
             configuration: what may be tried.
         """
-        ranked, prediction = self._predicted(parameters)
-        seconds, first = prediction.seconds(configuration), prediction.seconds(ranked[0])
+        seconds, first = self._beside_first(parameters, configuration)
         if seconds is None or not first or not math.isfinite(seconds):
             return None
         if seconds < _LONG_TRIAL or seconds < _FAR * first:
@@ -176,6 +175,13 @@ class FirstChoices:
             f"Max-Time: a call is expected to take {seconds:.3g} s, {seconds / first:.0f} times as long as the first "
             "choice"
         )
+
+    def _beside_first(
+        self, parameters: Sequence[int], configuration: Mapping[str, Any]
+    ) -> tuple[float | None, float | None]:
+        """Return how many seconds a configuration is expected to take, and how many the first choice."""
+        ranked, prediction = self._predicted(parameters)
+        return prediction.seconds(configuration), prediction.seconds(ranked[0])
 
     def warm_up(self, *, every: bool = False) -> list[str]:
         """Have the versions compiled that first calls run: the first choices for small, middling and large sizes, and
@@ -207,10 +213,11 @@ class FirstChoices:
     def _predicted(self, parameters: Sequence[int]) -> tuple[tuple[Configuration, ...], Prediction]:
         """Return what calls of some sizes begin with, and the model of their times."""
         threads = current_threads()
-        corrections = corrections_here(threads)
-        key = (*parameters, threads, bool(corrections))
+        reads_history = current_mode() != "off"
+        key = (*parameters, threads, reads_history)
         found = self._predictions.get(key)
         if found is None:
+            corrections = corrections_here(threads) if reads_history else {}
             prediction = Prediction(self._module, self._space, parameters, threads, corrections)
             try:
                 ranked = prediction.ranked(self._functions.compilation_alone)

@@ -24,7 +24,6 @@ from polytune.history.machine import machine_key
 from polytune.history.store import HistoryStore, default_store
 from polytune.records import dataclass
 from polytune.runtime.tuning.rates import RATES
-from polytune.runtime.tuning.tuning_mode import current_mode
 from polytune.tuner import Configuration, Key
 
 __all__ = ["GROUPS", "Corrections", "FastestVersions", "corrections_here", "fitted", "known_cases", "note_case"]
@@ -76,13 +75,12 @@ class FastestVersions:
 
 
 def corrections_here(threads: int) -> Corrections:
-    """Return what corrects the rates on this machine: the same in a process from when it is first asked for; nothing
-    where calls are not to depend on the history.
+    """Return what corrects the rates on this machine: the same in a process from when it is first asked for.
 
     Args:
         threads: how many calls may have.
     """
-    return {} if current_mode() == "off" else _corrections_at(default_store(), machine_key(threads))
+    return _corrections_at(default_store(), machine_key(threads))
 
 
 @cache
@@ -116,6 +114,31 @@ def note_case(
         expected: gives the nanoseconds that are expected without corrections, by `GROUPS`; None where nothing is.
         measured: configurations with their seconds, the fastest first.
     """
+    case = _fastest_versions(key, expected, measured)
+    if len(case.seconds) < 2:
+        return
+    with _noting:
+        known = known_cases(store, key.machine)
+        before = [each for each in known if (each.kernel, each.shape) == (key.kernel, key.shape)]
+        if any(_is_like(each, case) for each in before):
+            return
+        cases = [*(each for each in known if each not in before), case][-_MOST_CASES:]
+        rows = [[each.kernel, each.shape, *_rows(each)] for each in cases]
+        document = {"version": _VERSION, "rates": _rates_now(), "cases": rows, "factors": dict(fitted(cases))}
+        store.save_search(_RECORD, "", key.machine, document)
+
+
+def _fastest_versions(
+    key: Key,
+    expected: Callable[[Configuration], Sequence[float] | None],
+    measured: Sequence[tuple[Configuration, float]],
+) -> FastestVersions:
+    """Return the fastest versions of a case, each in its fastest configuration; those alone that something is expected
+    of.
+
+    Args:
+        key, expected, measured: as for `note_case`.
+    """
     fastest: dict[Any, tuple[float, tuple[float, ...]]] = {}
     for configuration, seconds in measured:
         version = configuration["version"]
@@ -123,19 +146,8 @@ def note_case(
             work = expected(configuration)
             if work is not None and math.isfinite(sum(work)) and sum(work) > 0:
                 fastest[version] = seconds, tuple(work)
-    if len(fastest) < 2:
-        return
-    seconds, work = zip(*fastest.values(), strict=True)
-    case = FastestVersions(key.kernel, key.shape, seconds, work)
-    with _noting:
-        known = known_cases(store, key.machine)
-        others = [each for each in known if (each.kernel, each.shape) != (key.kernel, key.shape)]
-        if any(_is_like(each, case) for each in known if each not in others):
-            return
-        cases = [*others, case][-_MOST_CASES:]
-        rows = [[each.kernel, each.shape, *_rows(each)] for each in cases]
-        document = {"version": _VERSION, "rates": _rates_now(), "cases": rows, "factors": dict(fitted(cases))}
-        store.save_search(_RECORD, "", key.machine, document)
+    found = fastest.values()
+    return FastestVersions(key.kernel, key.shape, tuple(s for s, _ in found), tuple(work for _, work in found))
 
 
 def _rows(case: FastestVersions) -> Iterator[list[float]]:

@@ -11,7 +11,7 @@ import polytune
 from polytune.history.machine import machine_key
 from polytune.history.store import HistoryStore, default_store
 from polytune.runtime.teams.threads import current_threads
-from polytune.runtime.tuning import machine_rates
+from polytune.runtime.tuning import first_choices, machine_rates
 from polytune.runtime.tuning.machine_rates import (
     GROUPS,
     FastestVersions,
@@ -91,8 +91,6 @@ def test_cases_are_kept_and_correct_the_rates(tmp_path, monkeypatch):
     found = corrections_here(threads)
     assert found["memory"] > 1.3
     assert known_cases(store, "another machine") == []
-    with polytune.tuning("off"):
-        assert corrections_here(threads) == {}
 
 
 def test_a_case_is_noted_anew_when_its_times_have_changed(tmp_path):
@@ -161,6 +159,18 @@ def test_calls_note_what_versions_have_taken(tmp_path, monkeypatch):
         fastest.setdefault(configuration["version"], seconds)
     np.testing.assert_allclose(known.seconds, sorted(fastest.values())[:8], rtol=0.06)
     assert min(map(sum, known.expected)) > 0
+
+
+def test_first_choices_are_corrected_unless_the_history_is_not_to_be_read(monkeypatch):
+    A, B = np.ones((30, 30)), np.zeros((30, 30))
+    generated = polytune.kernel(doubled).generated(A, B)
+    sizes = (3000,) * len(generated.module.PARAMETERS)
+    monkeypatch.setattr(first_choices, "corrections_here", lambda threads: {"memory": 3.0})
+    configuration = generated.space.default()
+    corrected = generated.first_choices.prediction(sizes).seconds(configuration)
+    with polytune.tuning("off"):
+        assert corrected > 1.2 * generated.first_choices.prediction(sizes).seconds(configuration)
+    assert generated.first_choices.prediction(sizes).seconds(configuration) == corrected
 
 
 def test_corrections_change_what_is_expected(tmp_path, monkeypatch):
